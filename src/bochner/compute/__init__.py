@@ -1,0 +1,1 @@
+"""The only compiled loops and the only threads: tiles, vector mathematics, random numbers."""

@@ -1,0 +1,102 @@
+"""The memory budget: how many bytes may be spent on what could be computed again."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
+BINARY_UNITS = {f"{unit}i": 1024**power for power, unit in enumerate("kmgt", start=1)}
+NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
+UNKNOWN = 2 * 1024**3  # assumed to be free where the system does not tell
+GROUPS = Path("/sys/fs/cgroup")
+
+
+def memory_budget(given: int | str | None = None) -> int:
+    """Return a number of bytes: half of what is free for None, or what was given.
+
+    Examples
+    --------
+    >>> from bochner.compute.memory import memory_budget
+    >>> memory_budget("2GB"), memory_budget("512 MiB"), memory_budget(1000)
+    (2000000000, 536870912, 1000)
+    """
+    if given is None:
+        return free_memory() // 2
+    if isinstance(given, str):
+        return _parsed(given)
+    if isinstance(given, bool) or int(given) != given or given < 0:
+        raise ValueError(_expectation(given))
+    return int(given)
+
+
+def free_memory() -> int:
+    """Return the bytes that this process can still take without swapping."""
+    return max(0, min([_free_in_system(), *_free_in_groups()]))
+
+
+def _parsed(text: str) -> int:
+    match = NUMBER.fullmatch(text)
+    scale = (UNITS | BINARY_UNITS).get(match[2].lower()) if match else None
+    if match is None or scale is None:
+        raise ValueError(_expectation(text))
+    return int(float(match[1]) * scale)
+
+
+def _expectation(given: object) -> str:
+    return (
+        "memory_budget must be None (half of the free memory), a number of bytes or a text such as "
+        f"'2GB' or '512MiB'; got {given!r}."
+    )
+
+
+def _free_in_system() -> int:
+    try:
+        text = Path("/proc/meminfo").read_text()
+        return int(text.split("MemAvailable:")[1].split()[0]) * 1024
+    except (OSError, IndexError, ValueError):
+        return _free_pages()
+
+
+def _free_pages() -> int:
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return UNKNOWN
+
+
+def _free_in_groups() -> Iterator[int]:
+    """Yield what the control groups of this process (containers) leave free; Linux only."""
+    for folder in _groups():
+        for limit, usage, idle in (
+            ("memory.max", "memory.current", "inactive_file"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ):
+            try:
+                most, used = (int((folder / name).read_text()) for name in (limit, usage))
+                yield most - used + _idle(folder, idle)
+            except (OSError, ValueError):  # there is no such file, or it says "max": no limit
+                continue
+
+
+def _groups() -> Iterator[Path]:
+    """Yield the folders of the memory groups of this process, innermost first."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().split()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        root = GROUPS / "memory" if controllers else GROUPS
+        inner = root / path.lstrip("/")
+        yield from (folder for folder in (inner, *inner.parents) if folder.is_relative_to(root))
+
+
+def _idle(folder: Path, name: str) -> int:
+    """Return the bytes of cached files, which count as used but are given up when needed."""
+    words = (folder / "memory.stat").read_text().split()
+    return int(words[words.index(name) + 1])
