@@ -1,0 +1,53 @@
+"""The Gaussian kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.exponential import exponential_of_distances
+from bochner.compute.random import Random
+from bochner.kernels.distances import euclidean, products
+from bochner.kernels.radial import Radial
+from bochner.kernels.rows import Array, Rows
+
+MULTIPLIER = 0.5
+
+
+@dataclass
+class Gaussian(Radial, name="gaussian"):
+    """The Gaussian kernel, k(a, b) = exp(-|a - b|^2 / (2 bandwidth^2)).
+
+    Its frequencies are normal with standard deviation 1 / bandwidth (Rahimi and Recht 2007,
+    Random features for large-scale kernel machines, Figure 1).
+
+    Parameters
+    ----------
+    bandwidth : float or "median"
+        The distance at which the kernel is exp(-1/2); "median" takes it from the data.
+    multiplier : float
+        Multiplies the median. A bandwidth that is a number is taken as it is.
+
+    Examples
+    --------
+    >>> Gaussian(bandwidth=2.0)([[0.0, 0.0]], [[0.0, 0.0], [0.0, 2.0]]).round(4)
+    array([[1.    , 0.6065]])
+    """
+
+    bandwidth: float | str = "median"
+    multiplier: float = MULTIPLIER
+
+    def distances(self, A: Rows, B: Rows) -> Array:
+        """Return |a - b|."""
+        return euclidean(A, B)
+
+    def tile(self, A: Rows, B: Rows) -> Array:
+        """Return exp(-|a - b|^2 / (2 bandwidth^2))."""
+        scale = 0.5 / self._number() ** 2
+        return exponential_of_distances(*products(A, B), scale).astype(A.dtype, copy=False)
+
+    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw normal frequencies."""
+        return rng.normal((n_columns, size)) / self._number()

@@ -1,0 +1,138 @@
+"""The bases of kernels: a function of two rows, and one that depends on their difference only."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import isfinite
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.component import Component
+from bochner.compute.pool import each_tile
+from bochner.compute.random import Random
+from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean, tiles
+
+if TYPE_CHECKING:
+    from bochner.kernels.algebra import Product, Scaled, Sum
+
+TILE = 512  # rows and columns of the block that is worked on at once: 1 MB in float32
+
+
+class Kernel(Component, ABC, family="kernel"):
+    """A symmetric positive semi-definite function k(a, b) of two rows.
+
+    `kernel(A, B)` is the matrix of k between all rows of `A` and all rows of `B`. Kernels are
+    added and multiplied, by each other and by positive numbers: ``2 * Gaussian(1.0) + Matern()``.
+    """
+
+    __array_ufunc__: ClassVar[None] = None  # so that NumPy's numbers leave `*` to `__rmul__`
+
+    def __call__(self, A: Rows, B: Rows | None = None) -> Array:
+        """Return the matrix k(A, B), of shape (len(A), len(B)); k(A, A) without `B`."""
+        self.check()
+        return self.matrix(*checked_pair(A, B))
+
+    @abstractmethod
+    def matrix(self, A: Rows, B: Rows) -> Array:
+        """Return k(A, B) of checked rows of one dtype; `B` may be `A` itself."""
+
+    @abstractmethod
+    def diagonal(self, A: Rows) -> Array:
+        """Return k(a, a) of each row."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise a ValueError if a parameter cannot be used."""
+
+    @abstractmethod
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy in which every default that depends on the data is a number."""
+
+    def __add__(self, other: Any) -> Sum:
+        from bochner.kernels.algebra import Sum  # the algebra builds on this module
+
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return Sum(shift_invariant(self), shift_invariant(other))
+
+    def __mul__(self, other: Any) -> Product | Scaled:
+        from bochner.kernels.algebra import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(shift_invariant(self), shift_invariant(other))
+        if isinstance(other, Real):
+            return Scaled(shift_invariant(self), positive(float(other), "The factor of a kernel"))
+        return NotImplemented
+
+    __rmul__ = __mul__
+
+
+class ShiftInvariant(Kernel):
+    """A kernel of the difference of two rows, k(a, b) = k(a - b).
+
+    By Bochner's theorem it is the characteristic function of its spectral measure,
+    k(a - b) = variance * E cos(omega'(a - b)) (Rahimi and Recht 2007, Random features for
+    large-scale kernel machines, Eq. 2).
+    """
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """The value at 0: k(a, a) of every row."""
+
+    @abstractmethod
+    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw angular frequencies omega from the spectral measure, shape (n_columns, size)."""
+
+    @abstractmethod
+    def tile(self, A: Rows, B: Rows) -> Array:
+        """Return k(A, B), in the dtype of the rows, of few rows that are centred or sparse."""
+
+    def matrix(self, A: Rows, B: Rows) -> Array:
+        """Return k(A, B) tile by tile; of k(A, A) only one half is computed."""
+        K, centre, symmetric = np.empty((A.shape[0], B.shape[0]), A.dtype), mean(A), A is B
+        pairs = [
+            (rows, columns)
+            for rows in tiles(A.shape[0], TILE)
+            for columns in tiles(B.shape[0], TILE)
+            if rows.start <= columns.start or not symmetric
+        ]
+
+        def fill(number: int, _: int) -> None:
+            rows, columns = pairs[number]
+            tile = self.tile(centred(A[rows], centre), centred(B[columns], centre))
+            K[rows, columns] = tile
+            if symmetric:
+                K[columns, rows] = tile.T
+
+        each_tile(fill, len(pairs), 1)
+        if symmetric:
+            np.fill_diagonal(K, self.variance)
+        return K
+
+    def diagonal(self, A: Rows) -> Array:
+        """Return the variance for each row."""
+        A = checked_rows(A)
+        return np.full(A.shape[0], self.variance, A.dtype)
+
+
+def shift_invariant(kernel: Any) -> ShiftInvariant:
+    """Return the kernel, or refuse one that has no spectral measure."""
+    if isinstance(kernel, ShiftInvariant):
+        return kernel
+    raise ValueError(
+        f"Kernels are added, multiplied, scaled and stretched if they are shift-invariant, as "
+        f"Gaussian, Laplacian and Matern are; got {kernel!r}."
+    )
+
+
+def positive(number: Any, what: str, otherwise: str = "") -> float:
+    """Return the number, or refuse one that is not finite and positive."""
+    if isinstance(number, Real) and not isinstance(number, bool):
+        value = float(number)
+        if isfinite(value) and value > 0:
+            return value
+    raise ValueError(f"{what} must be a finite positive number{otherwise}; got {number!r}.")

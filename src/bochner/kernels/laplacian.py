@@ -1,0 +1,55 @@
+"""The Laplacian kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.exponential import exponential
+from bochner.compute.random import Random
+from bochner.kernels.distances import manhattan
+from bochner.kernels.radial import Radial
+from bochner.kernels.rows import Array, Rows
+
+MULTIPLIER = 1.0
+
+
+@dataclass
+class Laplacian(Radial, name="laplacian"):
+    """The Laplacian kernel, k(a, b) = exp(-|a - b|_1 / bandwidth).
+
+    Its frequencies are Cauchy with scale 1 / bandwidth, each column by itself (Rahimi and Recht
+    2007, Random features for large-scale kernel machines, Figure 1). It is also the kernel of
+    random binning with Gamma(2, bandwidth) pitches.
+
+    Parameters
+    ----------
+    bandwidth : float or "median"
+        The l1 distance at which the kernel is exp(-1); "median" takes it from the data.
+    multiplier : float
+        Multiplies the median. A bandwidth that is a number is taken as it is.
+
+    Examples
+    --------
+    >>> Laplacian(bandwidth=2.0)([[0.0, 0.0]], [[0.0, 0.0], [1.0, -1.0]]).round(4)
+    array([[1.    , 0.3679]])
+    """
+
+    bandwidth: float | str = "median"
+    multiplier: float = MULTIPLIER
+
+    def distances(self, A: Rows, B: Rows) -> Array:
+        """Return |a - b|_1."""
+        return manhattan(A, B)
+
+    def tile(self, A: Rows, B: Rows) -> Array:
+        """Return exp(-|a - b|_1 / bandwidth)."""
+        exponents = manhattan(A, B)
+        exponents *= -1 / self._number()
+        return exponential(exponents)
+
+    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw Cauchy frequencies."""
+        return rng.cauchy((n_columns, size)) / self._number()

@@ -1,0 +1,73 @@
+"""Rows at the border of the kernels: 2-d floating arrays or CSR rows, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+Rows = Any  # a 2-d float array, or scipy CSR rows
+
+
+def checked_rows(X: Any) -> Rows:
+    """Return `X` as 2-d rows of float32 if it has that, else of float64; CSR if it is sparse."""
+    rows = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    if rows.ndim != 2:
+        raise ValueError(
+            f"A kernel needs rows as an array of two dimensions, (rows, columns); got the shape "
+            f"{rows.shape}. Use X.reshape(1, -1) for one row, X.reshape(-1, 1) for one column."
+        )
+    return rows if rows.dtype == np.float32 else rows.astype(np.float64, copy=False)
+
+
+def checked_pair(A: Any, B: Any | None) -> tuple[Rows, Rows]:
+    """Return rows of one kind and dtype with as many columns; `B` is `A` itself if None is given.
+
+    If one of the two is sparse, both are.
+    """
+    A = checked_rows(A)
+    if B is None:
+        return A, A
+    B = checked_rows(B)
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(
+            f"A kernel needs rows with the same columns on both sides; got {A.shape[1]} columns "
+            f"and {B.shape[1]} columns."
+        )
+    if sp.issparse(A) != sp.issparse(B):
+        A, B = sp.csr_array(A), sp.csr_array(B)
+    dtype = np.result_type(A.dtype, B.dtype)
+    return A.astype(dtype, copy=False), B.astype(dtype, copy=False)
+
+
+def dense(X: Rows) -> Array:
+    """Return the rows as an ordinary array."""
+    return X.toarray() if sp.issparse(X) else X  # type: ignore[no-any-return]
+
+
+def mean(X: Rows) -> Array | None:
+    """Return the mean row of an array, in its dtype; None for sparse rows, which stay sparse."""
+    if sp.issparse(X):
+        return None
+    return (X.sum(axis=0, dtype=np.float64) / max(len(X), 1)).astype(X.dtype)  # type: ignore[no-any-return]
+
+
+def centred(X: Rows, centre: Array | None) -> Rows:
+    """Return the rows minus the centre, if there is one."""
+    return X if centre is None else X - centre
+
+
+def divided(X: Rows, scales: Array) -> Rows:
+    """Return the rows with each column divided by its scale, in the dtype of the rows."""
+    if sp.issparse(X):
+        return X @ sp.diags_array(1 / scales).astype(X.dtype)
+    return X / scales.astype(X.dtype)
+
+
+def tiles(n_rows: int, size: int) -> Iterator[slice]:
+    """Cut 0, ..., n_rows - 1 into slices of at most `size`."""
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))

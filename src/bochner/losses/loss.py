@@ -1,0 +1,79 @@
+"""The bases of losses: what a loss can do, and how it wants its targets coded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.component import Component
+
+Array = NDArray[np.floating[Any]]
+
+
+class Loss(Component, ABC, family="loss"):
+    """How wrong the prediction `f` of a target `y` is, convex in `f`.
+
+    Targets and predictions have shape (rows, outputs); the loss of a row is a sum over its
+    outputs. What the columns of `y` are is said by a coding, which each loss has as a base:
+    `Regression`, `Margin` or `Multinomial`. A loss may have several.
+    """
+
+    @abstractmethod
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the loss of each row, of shape (rows,)."""
+
+    @abstractmethod
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return the derivative (a subgradient at kinks) with respect to `f`, shaped as `f`."""
+
+
+class Smooth(Loss):
+    """A loss whose gradient is Lipschitz continuous.
+
+    `curvature_bound` is the largest eigenvalue that its Hessian in `f` has anywhere.
+    """
+
+    curvature_bound: float
+
+    @abstractmethod
+    def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
+        """Return each row's Hessian times the same row of `V`, shaped as `V`."""
+
+
+class Quadratic(Smooth):
+    """A loss whose Hessian does not depend on `f`: its minimum solves a linear system."""
+
+
+class Regression(Loss):
+    """Coding of targets: the columns of `y` are real numbers, as they were given."""
+
+
+class Margin(Loss):
+    """Coding of labels: `y` is -1 or +1.
+
+    Two classes are one column (+1 for the second class, in sorted order); three or more are a
+    column a class, one against the rest.
+    """
+
+
+class Multinomial(Loss):
+    """Coding of labels: `y` is one-hot, a column a class, also for two classes."""
+
+
+class Probabilistic(Loss):
+    """A loss of class labels whose predictions are probabilities in other words."""
+
+    @abstractmethod
+    def probabilities(self, f: Array) -> Array:
+        """Return the probability of each class, of shape (rows, classes).
+
+        The most probable class is the one that the sign or the largest entry of `f` names.
+        """
+
+
+def row_sums(values: Array) -> Array:
+    """Return the sum of each row."""
+    return np.einsum("ij->i", values)  # type: ignore[no-any-return]

@@ -1,0 +1,242 @@
+"""What every kernel promises, for every kernel in the registry and for kernels made of them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from bochner.compute.pool import threads
+from bochner.compute.random import Random
+from bochner.kernels import Kernel, Laplacian, Matern, Radial, ShiftInvariant, Stretched
+
+ATOL = {np.float32: 2e-6, np.float64: 1e-12}
+
+named = {name: Kernel.resolve(name) for name in sorted(Kernel.registry)}
+composed = {
+    "matern 1/2": Matern(nu=0.5),
+    "matern 5/2": Matern(nu=2.5),
+    "sum": named["gaussian"] + 3 * named["laplacian"],
+    "product": named["gaussian"] * Matern(4.0, nu=0.5),
+    "scaled": 2.5 * named["matern"],
+    "stretched": Stretched(named["gaussian"], [1.0, 2.0, 3.0, 0.5]),
+    "nested": 0.5 * (Stretched(Laplacian(), np.array([1.0, 2.0, 3.0, 0.5])) + Matern(nu=2.5)),
+}
+kernels = {**named, **composed}
+every_kernel = pytest.mark.parametrize("kernel", kernels.values(), ids=kernels.keys())
+every_radial = pytest.mark.parametrize(
+    "kernel",
+    [kernel for kernel in kernels.values() if isinstance(kernel, Radial)],
+    ids=[name for name, kernel in kernels.items() if isinstance(kernel, Radial)],
+)
+
+
+def rows(n_rows=60, dtype=np.float64, seed=0):
+    return np.random.default_rng(seed).normal(size=(n_rows, 4)).astype(dtype)
+
+
+def resolved(kernel):
+    return kernel.resolved(rows(), Random(0))
+
+
+def test_the_registry_knows_the_kernels_by_name():
+    assert {"gaussian", "laplacian", "matern"} <= set(Kernel.registry)
+
+
+@every_kernel
+def test_the_matrix_is_symmetric_and_positive_semi_definite(kernel):
+    X = rows()
+    K = resolved(kernel)(X)
+    np.testing.assert_allclose(K, K.T, rtol=0, atol=1e-14)
+    assert np.linalg.eigvalsh(K)[0] > -1e-12 * len(X)
+
+
+@every_kernel
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_diagonal_is_the_kernel_of_each_row_with_itself(kernel, dtype):
+    kernel, X = resolved(kernel), rows(dtype=dtype)
+    diagonal = kernel.diagonal(X)
+    assert diagonal.dtype == dtype
+    np.testing.assert_allclose(diagonal, kernel.variance)
+    np.testing.assert_allclose(diagonal, np.diagonal(kernel(X)), rtol=1e-6)
+    np.testing.assert_allclose(diagonal, np.diagonal(kernel(X, X.copy())), rtol=ATOL[dtype])
+
+
+@every_kernel
+def test_float32_is_kept_and_close_to_float64_far_from_the_origin(kernel):
+    kernel, A, B = resolved(kernel), rows(40), rows(30, seed=1)
+    A, B = (np.float32(A) + np.float32(1000), np.float32(B) + np.float32(1000))
+    K = kernel(A, B)
+    assert K.dtype == np.float32
+    np.testing.assert_allclose(K, kernel(np.float64(A), np.float64(B)), rtol=0, atol=1e-5)
+
+
+@every_kernel
+def test_tiles_do_not_show(kernel, monkeypatch):
+    kernel, A, B = resolved(kernel), rows(50), rows(33, seed=1)
+    whole, symmetric = kernel(A, B), kernel(A)
+    monkeypatch.setattr("bochner.kernels.kernel.TILE", 16)
+    np.testing.assert_allclose(kernel(A, B), whole, rtol=1e-13)
+    np.testing.assert_allclose(kernel(A), symmetric, rtol=1e-13)
+
+
+@every_kernel
+def test_k_of_A_is_k_of_A_with_a_copy_of_A(kernel):
+    kernel, A = resolved(kernel), rows()
+    np.testing.assert_allclose(kernel(A), kernel(A, A.copy()), rtol=0, atol=1e-12)
+
+
+@every_kernel
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_rows_give_what_dense_rows_give(kernel, dtype):
+    kernel, A, B = resolved(kernel), rows(40, dtype), rows(30, dtype, seed=1)
+    A[A < 0.5], B[B < 0.5] = 0, 0
+    for left, right in [(sp.csr_array(A), sp.csr_array(B)), (A, sp.csr_matrix(B))]:
+        K = kernel(left, right)
+        assert K.dtype == dtype
+        np.testing.assert_allclose(K, kernel(A, B), rtol=0, atol=ATOL[dtype] * 2)
+    K = kernel(sp.csr_array(A))
+    np.testing.assert_allclose(K, kernel(A), rtol=0, atol=ATOL[dtype] * 2)
+
+
+@every_kernel
+def test_cosines_of_its_frequencies_converge_to_the_kernel(kernel):
+    kernel, X, size = resolved(kernel), rows(30), 4000
+    frequencies = kernel.frequencies(4, size, Random(1))
+    assert frequencies.shape == (4, size)
+    assert frequencies.dtype == np.float64
+    phases = X @ frequencies
+    cosines, sines = np.cos(phases), np.sin(phases)
+    estimate = kernel.variance * (cosines @ cosines.T + sines @ sines.T) / size
+    error = np.abs(estimate - kernel(X)) / kernel.variance
+    # A cosine has a variance of at most 1; the maximum is over 435 pairs.
+    assert error.max() < 4.5 / np.sqrt(size)
+    assert np.sqrt(np.mean(error**2)) < 1 / np.sqrt(size)
+
+
+@every_kernel
+def test_frequencies_are_a_function_of_the_random_numbers(kernel):
+    kernel = resolved(kernel)
+    first, again = (kernel.frequencies(4, 50, Random(3)) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, kernel.frequencies(4, 50, Random(4)))
+
+
+@every_kernel
+def test_it_survives_cloning_and_a_round_trip_of_its_parameters(kernel):
+    copy = clone(kernel)
+    assert copy is not kernel
+    assert copy == kernel
+    assert clone(kernel).set_params(**kernel.get_params()) == kernel
+    assert type(kernel)(**kernel.get_params(deep=False)) == kernel
+
+
+@every_kernel
+def test_resolved_leaves_no_default_open_and_is_idempotent(kernel):
+    once = kernel.resolved(rows(), Random(0))
+    assert not any(isinstance(value, str) for value in once.get_params().values())
+    again = once.resolved(100 * rows(), Random(1))
+    assert again == once
+    assert again is not once
+
+
+@every_kernel
+def test_resolving_leaves_the_kernel_as_it_was(kernel):
+    before = clone(kernel)
+    kernel.resolved(rows(), Random(0))
+    assert kernel == before
+
+
+@every_kernel
+def test_no_rows_give_an_empty_matrix(kernel):
+    kernel = resolved(kernel)
+    assert kernel(rows(0), rows(3)).shape == (0, 3)
+    assert kernel(rows(3), rows(0)).shape == (3, 0)
+
+
+@every_kernel
+def test_rows_of_the_wrong_shape_are_refused(kernel):
+    kernel = resolved(kernel)
+    with pytest.raises(ValueError, match="two dimensions"):
+        kernel(np.zeros(4))
+    with pytest.raises(ValueError, match="same columns"):
+        kernel(np.zeros((2, 4)), np.zeros((2, 3)))
+
+
+def test_an_open_bandwidth_is_refused_with_what_to_do():
+    for kernel in named.values():
+        with pytest.raises(ValueError, match=r"resolved\(X, rng\)"):
+            kernel(rows())
+        with pytest.raises(ValueError, match=r"resolved\(X, rng\)"):
+            kernel.frequencies(4, 10, Random(0))
+
+
+@every_radial
+def test_the_median_bandwidth_is_the_median_of_the_distances(kernel):
+    X = rows(41)
+    distances = kernel.distances(X, X)[np.triu_indices(41, 1)]
+    number = clone(kernel).set_params(multiplier=3.0).resolved(X, Random(0)).bandwidth
+    np.testing.assert_allclose(number, 3 * np.median(distances))
+
+
+@every_radial
+def test_the_median_of_a_large_sample_is_near_that_of_its_rows(kernel):
+    large, small = rows(5000), rows(900, seed=1)
+    ratio = (
+        kernel.resolved(large, Random(0)).bandwidth / kernel.resolved(small, Random(0)).bandwidth
+    )
+    assert abs(ratio - 1) < 0.1
+    sparse = kernel.resolved(sp.csr_array(large), Random(0)).bandwidth
+    np.testing.assert_allclose(sparse, kernel.resolved(large, Random(0)).bandwidth)
+
+
+@every_radial
+def test_degenerate_samples_have_a_bandwidth(kernel):
+    one, equal, rare = rows(1), np.full((20, 4), 1e6 / 3), np.zeros((20, 4))
+    rare[0] = 1.0
+    assert kernel.resolved(one, Random(0)).bandwidth == kernel.multiplier
+    assert kernel.resolved(equal, Random(0)).bandwidth == kernel.multiplier
+    distance = kernel.distances(rare[:1], rare[1:2])[0, 0]
+    np.testing.assert_allclose(
+        kernel.resolved(rare, Random(0)).bandwidth, kernel.multiplier * distance
+    )
+
+
+@every_radial
+@pytest.mark.parametrize("bandwidth", [0, -1.0, np.nan, np.inf, "mean", None, True, [1.0]])
+def test_a_bandwidth_that_is_no_positive_number_is_refused(kernel, bandwidth):
+    kernel = clone(kernel).set_params(bandwidth=bandwidth)
+    with pytest.raises(ValueError, match=r"bandwidth of .* must be a finite positive number"):
+        kernel.check()
+    with pytest.raises(ValueError, match="bandwidth"):
+        kernel.resolved(rows(), Random(0))
+    with pytest.raises(ValueError, match="bandwidth"):
+        kernel(rows())
+
+
+@every_radial
+def test_a_multiplier_that_is_no_positive_number_is_refused(kernel):
+    with pytest.raises(ValueError, match="multiplier"):
+        clone(kernel).set_params(multiplier=0).check()
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(1.0), Matern(1.0, nu=0.5), Matern(1.0, nu=2.5)])
+def test_a_kernel_that_is_not_flat_at_0_sees_that_rows_are_equal_in_float32(kernel):
+    X = rows(200, np.float32) * np.float32(100)
+    np.testing.assert_allclose(np.diagonal(kernel(X, X.copy())), 1, rtol=1e-6)
+
+
+def test_the_matrix_does_not_depend_on_the_number_of_threads():
+    kernel, X = resolved(composed["nested"]), rows(1100, np.float32)
+    with threads(1):
+        alone = kernel(X)
+    with threads(3):
+        np.testing.assert_array_equal(kernel(X), alone)
+
+
+def test_an_unknown_nu_is_refused():
+    with pytest.raises(ValueError, match="nu of Matern"):
+        Matern(1.0, nu=2.0)(rows())
+
+
+def test_all_kernels_of_this_registry_are_shift_invariant():
+    assert all(isinstance(kernel, ShiftInvariant) for kernel in kernels.values())

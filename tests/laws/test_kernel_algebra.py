@@ -1,0 +1,154 @@
+"""Laws of sums, products, multiples and stretches of kernels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from bochner.compute.random import Random
+from bochner.kernels import Gaussian, Kernel, Laplacian, Matern, Product, Scaled, Stretched, Sum
+
+A = np.random.default_rng(0).normal(size=(20, 3))
+B = np.random.default_rng(1).normal(size=(10, 3))
+gaussian, laplacian, matern = Gaussian(1.5), Laplacian(2.0), Matern(1.0, nu=2.5)
+
+
+@dataclass
+class Linear(Kernel):
+    """A kernel that is not shift-invariant: a'b."""
+
+    def matrix(self, A, B):
+        return A @ B.T
+
+    def diagonal(self, A):
+        return (A * A).sum(axis=1)
+
+    def check(self):
+        pass
+
+    def resolved(self, X, rng):
+        return self
+
+
+def test_operators_are_those_of_the_matrices():
+    kernel = 2 * gaussian + laplacian * matern * 0.5
+    expected = 2 * gaussian(A, B) + 0.5 * laplacian(A, B) * matern(A, B)
+    np.testing.assert_allclose(kernel(A, B), expected, rtol=1e-12)
+    np.testing.assert_allclose(kernel.variance, 2.5)
+
+
+def test_operators_build_the_components():
+    assert gaussian + matern == Sum(gaussian, matern)
+    assert gaussian * matern == Product(gaussian, matern)
+    assert 3 * gaussian == gaussian * 3 == Scaled(gaussian, 3.0)
+    assert np.float64(3) * gaussian == np.float32(3) * gaussian == Scaled(gaussian, 3.0)
+
+
+def test_a_product_of_gaussians_is_a_gaussian():
+    narrow = Gaussian(1.5 / np.sqrt(2))
+    np.testing.assert_allclose((gaussian * gaussian)(A, B), narrow(A, B), rtol=1e-12)
+
+
+def test_equal_scales_are_a_bandwidth():
+    for kernel in (gaussian, laplacian, matern):
+        wide = clone(kernel).set_params(bandwidth=4 * kernel.bandwidth)
+        np.testing.assert_allclose(Stretched(kernel, [4, 4, 4])(A, B), wide(A, B), rtol=1e-12)
+
+
+def test_stretching_divides_the_columns():
+    scales = np.array([0.5, 1.0, 7.0])
+    expected = laplacian(A / scales, B / scales)
+    np.testing.assert_allclose(Stretched(laplacian, scales)(A, B), expected, rtol=1e-12)
+
+
+def test_a_shift_of_both_sides_changes_nothing():
+    kernel = Stretched(gaussian + laplacian, [1.0, 2.0, 3.0]) * matern
+    np.testing.assert_allclose(kernel(A + 5.0, B + 5.0), kernel(A, B), rtol=1e-10)
+
+
+def test_a_sum_draws_frequencies_in_proportion_to_the_variances():
+    slow, fast = Gaussian(1e6), Gaussian(1e-6)
+    frequencies = (3 * slow + fast).frequencies(2, 4000, Random(0))
+    share = np.mean(np.abs(frequencies).max(axis=0) < 1)
+    assert abs(share - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 4000)
+    assert np.all((np.abs(frequencies) < 1).all(axis=0) | (np.abs(frequencies) > 1).all(axis=0))
+
+
+def test_a_product_with_a_constant_kernel_keeps_the_law_of_the_frequencies():
+    frequencies = (gaussian * Gaussian(1e9)).frequencies(2, 4000, Random(0))
+    np.testing.assert_allclose(frequencies.std(), 1 / 1.5, rtol=0.05)
+
+
+def test_the_parts_of_a_product_are_drawn_apart():
+    frequencies = (gaussian * gaussian).frequencies(3, 4000, Random(0))
+    np.testing.assert_allclose(frequencies.std(), np.sqrt(2) / 1.5, rtol=0.05)
+
+
+def test_frequencies_of_a_stretch_are_divided_by_the_scales():
+    scales = np.array([1.0, 10.0, 100.0])
+    plain = gaussian.frequencies(3, 50, Random(0))
+    stretched = Stretched(gaussian, scales).frequencies(3, 50, Random(0))
+    np.testing.assert_allclose(stretched, plain / scales[:, None])
+
+
+def test_nested_parameters_are_set_by_name():
+    kernel = 2 * (Gaussian() + Stretched(Matern(), [1.0, 2.0, 3.0]))
+    kernel.set_params(kernel__left__bandwidth=3.0, kernel__right__kernel__nu=0.5, factor=4.0)
+    assert kernel == 4 * (Gaussian(3.0) + Stretched(Matern(nu=0.5), [1.0, 2.0, 3.0]))
+
+
+def test_parts_are_resolved_on_what_they_see():
+    scales = np.array([1.0, 10.0, 100.0])
+    kernel = (Gaussian() + Stretched(Laplacian(), scales)).resolved(A, Random(0))
+    assert kernel.left == Gaussian().resolved(A, Random(0))
+    assert kernel.right.kernel == Laplacian().resolved(A / scales, Random(0))
+
+
+def test_stretches_with_other_scales_are_not_equal():
+    assert Stretched(gaussian, [1.0, 2.0]) == Stretched(gaussian, np.array([1.0, 2.0]))
+    assert Stretched(gaussian, [1.0, 2.0]) != Stretched(gaussian, [1.0, 3.0])
+    assert Stretched(gaussian, [1.0, 2.0]) != gaussian
+
+
+@pytest.mark.parametrize("factor", [0, -1.0, np.inf, np.nan])
+def test_a_factor_that_is_not_positive_is_refused(factor):
+    with pytest.raises(ValueError, match="factor"):
+        factor * gaussian
+    with pytest.raises(ValueError, match="factor"):
+        Scaled(gaussian, factor)(A)
+
+
+@pytest.mark.parametrize(
+    "scales", [[1.0, -1.0, 1.0], [[1.0, 1.0, 1.0]], 1.0, ["a", "b", "c"], None]
+)
+def test_scales_that_are_not_positive_are_refused(scales):
+    with pytest.raises(ValueError, match="scales of Stretched"):
+        Stretched(gaussian, scales)(A)
+
+
+def test_scales_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="one scale for each of the 3 columns; got 2"):
+        Stretched(gaussian, [1.0, 2.0])(A)
+    with pytest.raises(ValueError, match="one scale for each of the 3 columns; got 2"):
+        Stretched(gaussian, [1.0, 2.0]).frequencies(3, 10, Random(0))
+
+
+def test_kernels_that_are_not_shift_invariant_are_refused_with_a_sentence():
+    for combine in (
+        lambda: gaussian + Linear(),
+        lambda: Linear() * gaussian,
+        lambda: 2 * Linear(),
+        lambda: Stretched(Linear(), [1.0, 1.0, 1.0])(A),
+        lambda: Sum(gaussian, Linear())(A),
+    ):
+        with pytest.raises(ValueError, match=r"shift-invariant.*got Linear\(\)"):
+            combine()
+    np.testing.assert_allclose(Linear()(A, B), A @ B.T)
+
+
+def test_kernels_are_not_added_to_numbers():
+    with pytest.raises(TypeError):
+        gaussian + 1.0
+    with pytest.raises(TypeError):
+        gaussian * "2"
