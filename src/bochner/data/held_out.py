@@ -1,0 +1,171 @@
+"""HeldOut: a source without some of its rows, which are kept to judge what is learned."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.random import row_hash
+from bochner.data.batch import Batch
+from bochner.data.source import DataSource, RandomAccess, Stream
+
+CHUNK_ROWS = 65_536
+
+
+class Draw:
+    """Which rows are held out: row i if hash(seed, i) < share * 2^64, and the first `most` of them.
+
+    This depends on the row number alone, so it is the same in every pass, order and batch size.
+
+    >>> draw = Draw(share=0.5, most=3, seed=0)
+    >>> len(draw.below(1_000))
+    3
+    """
+
+    def __init__(self, share: float, most: int, seed: int) -> None:
+        if not 0.0 <= share < 1.0:
+            raise ValueError(f"share must be at least 0 and less than 1; got {share}.")
+        if most < 0:
+            raise ValueError(f"most must be a number of rows, 0 or more; got {most}.")
+        self.most = most
+        self.seed = seed
+        self._bound = np.uint64(int(share * 2.0**64))
+        self._numbers = np.empty(0, dtype=np.int64)
+        self._counted = 0
+
+    def below(self, n_rows: int) -> NDArray[np.int64]:
+        """Return the held-out row numbers below n_rows, in order."""
+        while self._counted < n_rows and len(self._numbers) < self.most:
+            self._count(min(self._counted + CHUNK_ROWS, n_rows))
+        return self._numbers[: np.searchsorted(self._numbers, n_rows)]
+
+    def among(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of these row numbers are held out."""
+        numbers = self.below(int(index.max(initial=-1)) + 1)
+        last = numbers[-1] if len(numbers) > 0 else -1
+        return self._drawn(index) & (index <= last)
+
+    def _count(self, stop: int) -> None:
+        chunk = np.arange(self._counted, stop, dtype=np.int64)
+        self._numbers = np.append(self._numbers, chunk[self._drawn(chunk)])[: self.most]
+        self._counted = stop
+
+    def _drawn(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return np.asarray(row_hash(self.seed, index) < self._bound)
+
+
+class HeldOut(DataSource):
+    """The rows of `source` that are not held out, under their own numbers; made by `hold_out`.
+
+    Parameters
+    ----------
+    source : DataSource
+    share : float
+        The chance of a row to be held out, in [0, 1).
+    most : int
+        At most so many rows are held out, the first in row order.
+    seed : int
+
+    Examples
+    --------
+    >>> from bochner.data import ArraySource, hold_out
+    >>> source = hold_out(ArraySource(np.eye(100)), share=0.2, most=10, seed=0)
+    >>> len(source.held_out()), source.n_rows
+    (10, 90)
+    """
+
+    source: DataSource
+
+    def __init__(self, source: DataSource, share: float, most: int, seed: int) -> None:
+        self.source = source
+        self.once = source.once
+        self.draw = Draw(share, most, seed)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return self.source.n_columns
+
+    @abstractmethod
+    def held_out(self) -> Batch | None:
+        """Return the held-out rows in row order, None if there are none."""
+
+
+class HeldOutRows(HeldOut, RandomAccess):
+    """Held-out rows of a source with random access, which the remaining rows keep."""
+
+    source: RandomAccess
+
+    @property
+    def n_rows(self) -> int:
+        """The number of remaining rows."""
+        return self.source.n_rows - len(self._held)
+
+    def take(self, places: slice | NDArray[np.int64]) -> Batch:
+        """Return the remaining rows at these places."""
+        if isinstance(places, slice):
+            places = np.arange(*places.indices(self.n_rows), dtype=np.int64)
+        # Before held-out row number k there are held[k] - k remaining ones.
+        before = self._held - np.arange(len(self._held))
+        return self.source.take(places + np.searchsorted(before, places, side="right"))
+
+    def held_out(self) -> Batch | None:
+        """Return the held-out rows, read from the source."""
+        return self.source.take(self._held) if len(self._held) > 0 else None
+
+    @property
+    def _held(self) -> NDArray[np.int64]:
+        return self.draw.below(self.source.n_rows)
+
+
+class HeldOutStream(HeldOut, Stream):
+    """Held-out rows of a stream, collected as they pass by."""
+
+    def __init__(self, source: DataSource, share: float, most: int, seed: int) -> None:
+        super().__init__(source, share, most, seed)
+        self._collected: list[Batch] = []
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of remaining rows, if the source knows its own."""
+        n_rows = self.source.n_rows
+        return None if n_rows is None else n_rows - len(self.draw.below(n_rows))
+
+    def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
+        """Give the remaining rows of the source's batches and collect the others."""
+        for batch in self.source.batches(size, seed, pass_):
+            held = self.draw.among(batch.index)
+            if held.any():
+                self._collect(batch[held])
+                batch = batch[~held]
+            yield batch
+
+    def sample(self, size: int, seed: int = 0) -> Batch:
+        """Return the remaining rows of the source's sample."""
+        batch = self.source.sample(size, seed)
+        return batch[~self.draw.among(batch.index)]
+
+    def held_out(self) -> Batch | None:
+        """Return the held-out rows that have passed by so far, in row order."""
+        collected = list(self._collected)  # a thread that reads ahead may be adding to it
+        if not collected:
+            return None
+        rows = Batch.join(collected)
+        return rows[np.argsort(rows.index)]
+
+    def _collect(self, held: Batch) -> None:
+        """Keep rows that have not passed by before."""
+        known = [batch.index for batch in self._collected]
+        new = ~np.isin(held.index, np.concatenate(known)) if known else slice(None)
+        if len(fresh := held[new]) > 0:
+            self._collected.append(fresh)
+
+
+def hold_out(source: DataSource, share: float, most: int, seed: int) -> HeldOut:
+    """Hold rows of a source out; random access is kept. See `HeldOut`."""
+    if isinstance(source, RandomAccess):
+        return HeldOutRows(source, share, most, seed)
+    return HeldOutStream(source, share, most, seed)

@@ -1,0 +1,71 @@
+"""Prefetched: batches that are read ahead while the last one is worked on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from bochner.data.batch import Batch
+from bochner.data.source import DataSource
+
+
+class Prefetched(DataSource):
+    """The batches of a source, read by one background thread.
+
+    Errors arrive where the batches are asked for, and the thread ends with the walk: at its last
+    batch, at an error, or when the walk is given up. Put this wrapper outermost, since it offers
+    no random access. When a walk over a source that can be read once is given up, the up to
+    `depth` batches that were read ahead are lost.
+
+    Parameters
+    ----------
+    source : DataSource
+    depth : int
+        Batches read ahead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> [len(batch) for batch in Prefetched(ArraySource(np.eye(5))).batches(2)]
+    [1, 2, 2]
+    """
+
+    def __init__(self, source: DataSource, depth: int = 2) -> None:
+        if depth < 1:
+            raise ValueError(f"depth must be at least 1 batch; got {depth}.")
+        self.source = source
+        self.once = source.once
+        self.depth = depth
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return self.source.n_columns
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, if the source knows it."""
+        return self.source.n_rows
+
+    def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
+        """Give the source's batches; one worker thread keeps them in order."""
+        walk = self.source.batches(size, seed, pass_, start)
+        worker = ThreadPoolExecutor(1, thread_name_prefix="bochner-prefetch")
+        try:
+            ahead = deque(worker.submit(next, walk, None) for _ in range(self.depth))
+            while (batch := ahead.popleft().result()) is not None:
+                ahead.append(worker.submit(next, walk, None))
+                yield batch
+        finally:
+            worker.shutdown(wait=True, cancel_futures=True)
+
+    def sample(self, size: int, seed: int = 0) -> Batch:
+        """Return a sample of the source."""
+        return self.source.sample(size, seed)
+
+
+def prefetched(source: DataSource, depth: int = 2) -> Prefetched:
+    """Return the batches of a source, read ahead in the background; see `Prefetched`."""
+    return Prefetched(source, depth)

@@ -1,0 +1,111 @@
+"""Scaling: each column moved and stretched to a common size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.data.batch import Rows
+from bochner.data.mapping import Mapped, mapped
+from bochner.data.moments import Moments
+from bochner.data.source import DataSource
+from bochner.data.transform import Transform, floating, require_finite
+
+Mode = Literal["standard", "range"]
+# A narrower column counts as constant: its factor would be infinite in float32.
+NARROWEST = float(np.finfo(np.float32).tiny)
+
+
+@dataclass(eq=False)
+class Scaling(Transform):
+    """Columns (x - location) * factor.
+
+    Parameters
+    ----------
+    location, factor : arrays of n_columns numbers
+        Usually found by `Scaling.learn`.
+
+    Examples
+    --------
+    >>> from bochner.data import ArraySource
+    >>> scaling = Scaling.learn(ArraySource(np.array([[0.0], [5.0], [10.0]])), "range")
+    >>> scaling.rows(np.array([[2.5]]))
+    array([[0.25]])
+    """
+
+    location: NDArray[np.float64]
+    factor: NDArray[np.float64]
+
+    @classmethod
+    def learn(cls, source: DataSource, mode: Mode = "standard") -> Scaling:
+        """Learn the scaling in one pass over the source, from its sample if it is read once.
+
+        Parameters
+        ----------
+        source : DataSource
+            Weights are ignored.
+        mode : "standard" or "range"
+            "standard": mean 0 and standard deviation 1; sparse rows are divided by the standard
+            deviation but not moved. "range": the rows learned from lie in [0, 1]; sparse rows are
+            divided by the largest absolute value, so they lie in [-1, 1]. Zeros of sparse rows
+            stay zeros. Constant columns have factor 1.
+        """
+        if mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(map(repr, MODES))}; got {mode!r}.")
+        moments = Moments.learn(source)
+        with np.errstate(over="ignore", invalid="ignore"):
+            location, width = MODES[mode](moments)
+        require_finite(width)
+        narrow = width < NARROWEST
+        return cls(location, 1.0 / np.where(narrow, 1.0, width))
+
+    def rows(self, X: Rows) -> Rows:
+        """Scale rows; sparse rows stay sparse and need a location of zeros."""
+        dtype = floating(X.dtype)
+        if sp.issparse(X):
+            return self._sparse_rows(X.astype(dtype, copy=True))
+        scaled = np.subtract(X, self.location.astype(dtype), dtype=dtype)
+        scaled *= self.factor.astype(dtype)
+        return scaled
+
+    def _sparse_rows(self, X: Rows) -> Rows:
+        if self.location.any():
+            raise ValueError(
+                "Sparse rows cannot be moved without filling in their zeros, but this scaling was "
+                "learned from dense rows. Learn it from sparse rows, or give X.toarray()."
+            )
+        X.data *= self.factor.astype(X.dtype)[X.indices]
+        return X
+
+
+Summary = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _standard(moments: Moments) -> Summary:
+    location = np.zeros_like(moments.mean) if moments.sparse else moments.mean
+    # A column that is not finite must not pass for a constant one.
+    return location, moments.deviation + 0.0 * moments.scatter
+
+
+def _range(moments: Moments) -> Summary:
+    if moments.sparse:
+        return np.zeros_like(moments.low), np.maximum(np.abs(moments.low), np.abs(moments.high))
+    return moments.low, moments.high - moments.low
+
+
+MODES: dict[str, Callable[[Moments], Summary]] = {"standard": _standard, "range": _range}
+
+
+def scaled(source: DataSource, mode: Mode = "standard") -> Mapped:
+    """Return the source with its columns scaled, as learned from it; see `Scaling.learn`.
+
+    >>> from bochner.data import ArraySource
+    >>> next(scaled(ArraySource(np.array([[1.0], [3.0]]))).batches(2)).X
+    array([[-1.], [ 1.]])
+    """
+    return mapped(source, Scaling.learn(source, mode))

@@ -1,0 +1,124 @@
+"""Shuffled: the rows of a source in a random order, a new one in each pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bochner.compute.random import Random
+from bochner.data.batch import Batch
+from bochner.data.cut import even_cut
+from bochner.data.source import DataSource, RandomAccess, Stream
+
+
+class Shuffled(DataSource):
+    """Rows in an order that is a pure function of (seed, pass).
+
+    With random access a pass is a uniformly random permutation of all rows. A stream goes through
+    a buffer, see `ShuffleBuffer`: rows move by about as many places as the buffer holds, so data
+    sorted by class need a larger buffer or random access.
+
+    Parameters
+    ----------
+    source : DataSource
+    buffer_rows : int
+        Rows held to shuffle a stream.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> source = Shuffled(ArraySource(np.eye(4)))
+    >>> sorted(int(i) for batch in source.batches(3, seed=1) for i in batch.index)
+    [0, 1, 2, 3]
+    """
+
+    def __init__(self, source: DataSource, buffer_rows: int = 65_536) -> None:
+        self.source = source
+        self.once = source.once
+        self.buffer_rows = buffer_rows
+        self._buffer = ShuffleBuffer(source, buffer_rows)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return self.source.n_columns
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, if the source knows it."""
+        return self.source.n_rows
+
+    def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
+        """Walk through the rows in the order of (seed, pass_)."""
+        if isinstance(self.source, RandomAccess):
+            return _permuted(self.source, size, Random(seed, pass_), start)
+        return self._buffer.batches(size, seed, pass_, start)
+
+    def sample(self, size: int, seed: int = 0) -> Batch:
+        """Return a sample of the source."""
+        return self.source.sample(size, seed)
+
+
+class ShuffleBuffer(Stream):
+    """A stream shuffled in a buffer of two halves.
+
+    Each round fills one half with new rows, permutes the buffer and gives one half of it. A row
+    therefore waits a geometrically distributed number of rounds, and rows of far parts mix.
+
+    Parameters
+    ----------
+    source : DataSource
+    buffer_rows : int
+        Rows in both halves together, at least 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import IteratorSource
+    >>> source = ShuffleBuffer(IteratorSource([np.eye(4), np.eye(4)]), buffer_rows=4)
+    >>> [len(batch) for batch in source.batches(3)]
+    [3, 3, 2]
+    """
+
+    def __init__(self, source: DataSource, buffer_rows: int) -> None:
+        if buffer_rows < 2:
+            raise ValueError(f"buffer_rows must be at least 2; got {buffer_rows}.")
+        self.source = source
+        self.once = source.once
+        self.half = buffer_rows // 2
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return self.source.n_columns
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, if the source knows it."""
+        return self.source.n_rows
+
+    def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
+        """Give the rows that leave the buffer in each round, and at last those that are left."""
+        kept: list[Batch] = []
+        for number, fresh in enumerate(self.source.batches(self.half, seed, pass_)):
+            buffer = Batch.join([*kept, fresh])
+            order = Random(seed, pass_, number).permutation(len(buffer))
+            leaving = max(len(buffer) - self.half, 0)
+            kept = [buffer[order[leaving:]]]
+            yield buffer[order[:leaving]]
+        yield from kept
+
+    def sample(self, size: int, seed: int = 0) -> Batch:
+        """Return a sample of the source."""
+        return self.source.sample(size, seed)
+
+
+def _permuted(source: RandomAccess, size: int, rng: Random, start: int) -> Iterator[Batch]:
+    order = rng.permutation(source.n_rows)
+    for places in even_cut(source.n_rows, size, start):
+        yield source.take(order[places])
+
+
+def shuffled(source: DataSource, buffer_rows: int = 65_536) -> Shuffled:
+    """Return the rows of a source in a new random order each pass; see `Shuffled`."""
+    return Shuffled(source, buffer_rows)
