@@ -1,0 +1,57 @@
+"""Basis: functions of a row, numbered from 0, that are combined with weights."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Code = Any  # rows in the form that a basis works with; it has a `shape` and a `dtype`
+
+
+class Basis(ABC):
+    """Functions phi_j of a row, the columns of the matrix Phi_ij = phi_j(x_i).
+
+    Nothing else is ever asked of them than Phi w and Phi'G, so Phi need not exist. `size` is the
+    number of functions, or None if there is no end to them.
+    """
+
+    size: int | None
+
+    @abstractmethod
+    def encode(self, X: Any) -> Code:
+        """Return rows, dense or CSR, in the form that the other methods take."""
+
+    @abstractmethod
+    def evaluate(self, code: Code, weights: NDArray[Any], start: int = 0) -> NDArray[Any]:
+        """Return sum_j phi_j(x_i) w_j, (rows, outputs), for weights of functions start, ...
+
+        `weights` is of shape (functions, outputs); there may be fewer than `size`.
+        """
+
+    @abstractmethod
+    def project(
+        self, code: Code, G: NDArray[Any], start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Return sum_i phi_j(x_i) G_i, (functions, outputs), for j = start, ..., stop - 1."""
+
+    def gradient(
+        self,
+        code: Code,
+        index: NDArray[np.int64],
+        G: NDArray[Any],
+        start: int = 0,
+        stop: int | None = None,
+    ) -> NDArray[Any]:
+        """Return the gradient in the weights, given that in the values at the rows `index`."""
+        return self.project(code, G, start, stop)
+
+    def end(self, stop: int | None) -> int:
+        """Return `stop`, or the size for None; an endless basis needs a number."""
+        if stop is not None:
+            return stop
+        if self.size is None:
+            raise ValueError("This basis is endless: say at which function to stop.")
+        return self.size

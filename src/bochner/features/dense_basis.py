@@ -1,0 +1,143 @@
+"""DenseBasis: a basis that can write its columns, tile by tile."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.compute.pool import each_tile, sum_tiles
+from bochner.features.basis import Basis, Code
+
+# A tile of 256 rows and 1,024 columns fills an L2 cache of 1 MiB. Every tile has the same height,
+# the last one is padded: a matrix product takes other roads for other heights, and the values at
+# a row should not depend on the rows beside it, not even in the last bit.
+ROWS = 256
+BLOCK = 1024
+
+
+class DenseBasis(Basis):
+    """A basis of which a tile of Phi is a small dense array; only `fill` and `encode` differ."""
+
+    @abstractmethod
+    def fill(self, code: Code, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write the functions start, ..., stop - 1 at some rows into the C-contiguous `out`."""
+
+    def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Cut the functions into spans that are worked on one after the other, for all rows."""
+        yield start, stop
+
+    def columns(
+        self,
+        code: Code,
+        start: int = 0,
+        stop: int | None = None,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return the functions start, ..., stop - 1 at all rows, (rows, functions)."""
+        shape = (code.shape[0], self.end(stop) - start)
+        out = np.empty(shape, code.dtype) if out is None else _checked(out, shape, code.dtype)
+        for first, last in self.spans(start, start + shape[1]):
+            place = out[:, first - start : last - start]
+            each_tile(partial(self._write, code, first, last, place), len(out), ROWS)
+        return out
+
+    def evaluate(self, code: Code, weights: NDArray[Any], start: int = 0) -> NDArray[Any]:
+        """Return sum_j phi_j(x_i) w_j in the dtype of the code; blocks are added in float64."""
+        weights = np.ascontiguousarray(weights, dtype=code.dtype)
+        out = np.zeros((code.shape[0], weights.shape[1]))
+        for first, last in self.spans(start, start + len(weights)):
+            part = weights[first - start : last - start]
+            each_tile(partial(self._add, code, first, part, out), len(out), ROWS)
+        return out.astype(code.dtype, copy=False)
+
+    def project(
+        self, code: Code, G: NDArray[Any], start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Return sum_i phi_j(x_i) G_i in the dtype of the code; tiles are added in float64."""
+        G = np.ascontiguousarray(G, dtype=code.dtype)
+        out = np.empty((self.end(stop) - start, G.shape[1]), code.dtype)
+        for first, last in self.spans(start, start + len(out)):
+            shape = (last - first, G.shape[1])
+            work = partial(self._projected, code, G, first, shape)
+            out[first - start : last - start] = sum_tiles(work, len(G), ROWS, shape)
+        return out
+
+    def _write(
+        self, code: Code, first: int, last: int, out: NDArray[Any], top: int, bottom: int
+    ) -> None:
+        if bottom - top == ROWS and out.flags.c_contiguous:
+            self.fill(code[top:bottom], first, last, out[top:bottom])
+            return
+        for begin, end, block in self._blocks(padded(code, top, bottom), first, last):
+            out[top:bottom, begin - first : end - first] = block[: bottom - top]
+
+    def _add(
+        self,
+        code: Code,
+        first: int,
+        weights: NDArray[Any],
+        out: NDArray[np.float64],
+        top: int,
+        bottom: int,
+    ) -> None:
+        tile = padded(code, top, bottom)
+        for begin, end, block in self._blocks(tile, first, first + len(weights)):
+            out[top:bottom] += (block @ weights[begin - first : end - first])[: bottom - top]
+
+    def _projected(
+        self,
+        code: Code,
+        G: NDArray[Any],
+        first: int,
+        shape: tuple[int, int],
+        top: int,
+        bottom: int,
+    ) -> NDArray[Any]:
+        out = np.empty(shape, code.dtype)
+        tile, values = padded(code, top, bottom), padded(G, top, bottom)
+        for begin, end, block in self._blocks(tile, first, first + shape[0]):
+            out[begin - first : end - first] = block.T @ values
+        return out
+
+    def _blocks(self, tile: Code, first: int, last: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Yield begin, end and the columns begin, ..., end - 1 of a tile, block by block."""
+        space = np.empty(tile.shape[0] * BLOCK, tile.dtype)
+        for begin, end in cuts(first, last, BLOCK):
+            block = space[: tile.shape[0] * (end - begin)].reshape(tile.shape[0], end - begin)
+            self.fill(tile, begin, end, block)
+            yield begin, end, block
+
+
+def cuts(start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:
+    """Cut [start, stop) at the multiples of `width`."""
+    while start < stop:
+        end = min((start // width + 1) * width, stop)
+        yield start, end
+        start = end
+
+
+def padded(rows: Any, top: int, bottom: int) -> Any:
+    """Return the rows top, ..., bottom - 1, followed by zeros up to the height of a tile."""
+    tile = rows[top:bottom]
+    if bottom - top == ROWS:
+        return tile
+    if sp.issparse(tile):
+        below = sp.csr_array((ROWS - bottom + top, tile.shape[1]), dtype=tile.dtype)
+        return sp.vstack([tile, below], "csr")
+    full = np.zeros((ROWS, *tile.shape[1:]), tile.dtype)
+    full[: bottom - top] = tile
+    return full
+
+
+def _checked(out: NDArray[Any], shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+    if out.shape == shape and out.dtype == dtype and out.flags.c_contiguous:
+        return out
+    raise ValueError(
+        f"out must be a C-contiguous {dtype} array of shape {shape}; got {out.dtype}, {out.shape}."
+    )

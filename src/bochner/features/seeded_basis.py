@@ -1,0 +1,85 @@
+"""SeededBasis: random functions that are drawn from their numbers, without end."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from numpy.typing import NDArray
+
+from bochner.compute.pool import each_tile
+from bochner.compute.random import Random
+from bochner.features.dense_basis import BLOCK, DenseBasis, cuts
+
+SPAN = 32  # units whose parameters exist at the same time, if there is memory for them
+
+
+class SeededBasis(DenseBasis):
+    """A basis of random functions; the parameters of unit i are drawn from `Random(seed, i)`.
+
+    A unit is `unit` consecutive functions, whatever blocks a solver works with. Parameters are
+    kept while they fit into `memory` bytes and drawn again beyond: the bits are the same.
+    """
+
+    def __init__(self, seed: int, unit: int, unit_bytes: int, memory: int) -> None:
+        self.seed, self.unit, self.unit_bytes, self.memory = seed, unit, unit_bytes, memory
+        self._begin()
+
+    @abstractmethod
+    def draw(self, rng: Random) -> NDArray[Any]:
+        """Return the parameters of the unit to which this stream of random numbers belongs."""
+
+    @abstractmethod
+    def gain(self, width: int) -> float:
+        """Return the factor by which `width` functions alone approximate the kernel."""
+
+    def parameters(self, number: int) -> NDArray[Any]:
+        """Return the parameters of a unit."""
+        kept = self._kept.get(number)
+        return self.draw(Random(self.seed, number)) if kept is None else kept
+
+    def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Cut the functions into spans, and have the parameters of a span ready for all rows."""
+        whole = max(1, BLOCK // self.unit)  # a span holds whole blocks, so sums do not depend on it
+        units = max(1, min(SPAN, self.memory // self.unit_bytes) // whole) * whole
+        for first, last in cuts(start, stop, units * self.unit):
+            with self._held(range(first // self.unit, -(-last // self.unit))):
+                yield first, last
+
+    @contextmanager
+    def _held(self, numbers: range) -> Iterator[None]:
+        with self._lock:
+            self._holders.update(numbers)
+        try:
+            missing = [number for number in numbers if number not in self._kept]
+            each_tile(lambda i, _: self._keep(missing[i]), len(missing), 1)
+            yield
+        finally:
+            self._let_go(numbers)
+
+    def _keep(self, number: int) -> None:
+        self._kept[number] = self.parameters(number)
+
+    def _let_go(self, numbers: range) -> None:
+        with self._lock:
+            self._holders.subtract(numbers)
+            for number in numbers:
+                fits = (number + 1) * self.unit_bytes <= self.memory
+                if self._holders[number] == 0 and not fits:
+                    self._kept.pop(number, None)
+
+    def _begin(self) -> None:
+        self._kept: dict[int, NDArray[Any]] = {}
+        self._holders: Counter[int] = Counter()  # how many calls are working on a unit now
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_kept", "_holders", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()

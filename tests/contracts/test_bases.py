@@ -1,0 +1,146 @@
+"""What every basis promises, for every feature map in the registry."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from bochner.compute.pool import threads
+from bochner.data import ArraySource
+from bochner.features import DenseBasis, FeatureMap, SeededBasis
+from bochner.features.dense_basis import cuts
+from bochner.kernels import Gaussian
+
+N_ROWS, WIDTH = 301, 700
+TOLERANCE = {np.float32: 1e-4, np.float64: 1e-11}
+every_map = pytest.mark.parametrize("name", sorted(FeatureMap.registry))
+both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def rows():
+    return np.random.default_rng(0).normal(size=(N_ROWS, 5))
+
+
+def built(name, dtype=np.float64):
+    sample = ArraySource(rows()).sample(N_ROWS)
+    return FeatureMap.resolve(name).build(Gaussian(2.0), sample, 0, dtype)
+
+
+def width(basis):
+    return WIDTH if basis.size is None else basis.size
+
+
+def parts(basis, outputs=3):
+    """Return code, weights and gradients of matching shapes."""
+    rng = np.random.default_rng(1)
+    code = basis.encode(rows())
+    return code, rng.normal(size=(width(basis), outputs)), rng.normal(size=(N_ROWS, outputs))
+
+
+@every_map
+@both_dtypes
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_evaluate_and_project_are_adjoint(name, dtype, outputs):
+    basis = built(name, dtype)
+    code, weights, G = parts(basis, outputs)
+    f, w = basis.evaluate(code, weights), basis.project(code, G, 0, width(basis))
+    assert f.dtype == w.dtype == dtype
+    assert f.shape == (N_ROWS, outputs)
+    assert w.shape == weights.shape
+    norm = np.linalg.norm(f) * np.linalg.norm(G)
+    assert abs(np.vdot(f, G) - np.vdot(weights, w)) < TOLERANCE[dtype] * norm
+
+
+@every_map
+def test_values_at_a_row_do_not_depend_on_the_other_rows(name):
+    basis = built(name, np.float32)
+    code, weights, _ = parts(basis)
+    whole = basis.evaluate(code, weights)
+    for place in (slice(0, 1), slice(3, 130), slice(128, 301), slice(7, 290, 5)):
+        part = basis.evaluate(basis.encode(rows()[place]), weights)
+        np.testing.assert_allclose(part, whole[place], rtol=1e-7, atol=1e-7)
+
+
+@every_map
+def test_no_result_depends_on_the_number_of_threads(name):
+    basis = built(name, np.float32)
+    code, weights, G = parts(basis)
+    results = []
+    for n_jobs in (1, 2, 4):
+        with threads(n_jobs):
+            results.append(
+                np.concatenate([basis.evaluate(code, weights), basis.project(code, G, 0, 500)])
+            )
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+
+
+@every_map
+def test_blocks_of_functions_add_up(name):
+    basis = built(name)
+    code, weights, G = parts(basis)
+    stop = width(basis)
+    marks = [0, 1, 37, stop // 2, stop]
+    pieces = list(pairwise(marks))
+    values = sum(basis.evaluate(code, weights[a:b], a) for a, b in pieces)
+    np.testing.assert_allclose(values, basis.evaluate(code, weights), atol=1e-11)
+    projections = np.concatenate([basis.project(code, G, a, b) for a, b in pieces])
+    np.testing.assert_allclose(projections, basis.project(code, G, 0, stop), atol=1e-11)
+
+
+@every_map
+def test_columns_are_what_evaluate_and_project_multiply(name):
+    basis = built(name)
+    if not isinstance(basis, DenseBasis):
+        pytest.skip("this basis has no dense columns")
+    code, weights, G = parts(basis)
+    Phi = basis.columns(code, 0, len(weights))
+    np.testing.assert_allclose(basis.evaluate(code, weights), Phi @ weights, atol=1e-11)
+    np.testing.assert_allclose(basis.project(code, G, 3, 600), Phi[:, 3:600].T @ G, atol=1e-11)
+    out = np.empty((N_ROWS, 102))
+    assert basis.columns(code, 1, 103, out) is out
+    np.testing.assert_allclose(out, Phi[:, 1:103], atol=1e-13)
+    with pytest.raises(ValueError, match="C-contiguous"):
+        basis.columns(code, 1, 103, np.empty((N_ROWS, 103)))
+
+
+@every_map
+def test_the_gradient_is_that_of_the_values_at_the_rows(name):
+    basis = built(name)
+    code, weights, G = parts(basis)
+    step = 1e-3 * basis.gradient(code, np.arange(N_ROWS), G, 0, len(weights))
+    change = basis.evaluate(code, weights + step) - basis.evaluate(code, weights)
+    assert np.vdot(change, G) > 0
+
+
+@every_map
+def test_no_rows_and_no_functions_are_fine(name):
+    basis = built(name)
+    code = basis.encode(rows())
+    assert basis.evaluate(code[:0], np.ones((4, 2))).shape == (0, 2)
+    np.testing.assert_array_equal(basis.evaluate(code, np.ones((0, 2))), np.zeros((N_ROWS, 2)))
+    np.testing.assert_array_equal(basis.project(code[:0], np.ones((0, 2)), 0, 4), np.zeros((4, 2)))
+
+
+@every_map
+def test_bases_survive_pickling(name):
+    basis = built(name)
+    code, weights, _ = parts(basis)
+    copy = pickle.loads(pickle.dumps(basis))
+    np.testing.assert_array_equal(copy.evaluate(code, weights), basis.evaluate(code, weights))
+
+
+@every_map
+def test_blocks_of_a_seeded_basis_approximate_the_kernel_by_their_gain(name):
+    basis = built(name)
+    if not isinstance(basis, SeededBasis):
+        pytest.skip("this basis is not drawn from a seed")
+    X = rows()[:20]
+    block = basis.gain(600) * basis.columns(basis.encode(X), 200, 800)
+    np.testing.assert_allclose(block @ block.T, Gaussian(2.0)(X), atol=6 / np.sqrt(300))
+
+
+def test_cuts_lie_at_the_multiples_of_the_width():
+    assert list(cuts(3, 11, 4)) == [(3, 4), (4, 8), (8, 11)]
+    assert list(cuts(4, 4, 4)) == []
