@@ -1,0 +1,243 @@
+"""run(): the only training loop."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bochner.callbacks import Callback
+from bochner.data import Batch, DataSource
+from bochner.problem import Expansion, Problem
+from bochner.progress import Evaluation, Progress, Reason
+from bochner.solvers import Memo, Solver, State
+from bochner.stopping import Stop
+
+SAMPLE_ROWS = 4096
+# A look at the held-out rows costs about as much as a step (only changed columns are evaluated).
+STEPS_BETWEEN_LOOKS = 4
+END_OF_STREAM = Reason("the stream ended", converged=True)
+INTERRUPTED = Reason("it was interrupted", converged=False)
+FAILED = Reason("an error ended it", converged=False)
+
+
+@dataclass
+class Training:
+    """Everything that a fit needs to go on: checkpoint, resume and `partial_fit` are this record.
+
+    `pass_` and `position` say which batch comes next, `batch_size` how the passes are cut, and
+    `forgotten` that what was known of the rows has been dropped.
+    """
+
+    state: State
+    batch_size: int
+    pass_: int = 0
+    position: int = 0
+    step: int = 0
+    rows: int = 0
+    memo: Memo | None = None
+    evaluations: tuple[Evaluation, ...] = ()
+    forgotten: bool = False
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a run ends with."""
+
+    expansion: Expansion
+    training: Training
+    reason: Reason
+    progress: Progress
+
+
+@dataclass
+class Run:
+    """One call of `run`: the parts that meet in the loop, and its clock."""
+
+    solver: Solver[Any]
+    problem: Problem
+    source: DataSource
+    stop: Stop
+    callbacks: tuple[Callback, ...]
+    held_out: Batch | None
+    training: Training
+    began: float = field(default_factory=time.perf_counter)
+
+    def loop(self) -> Solution:
+        """Walk through the data until a rule, the end of a stream or the user says stop."""
+        with interruptible() as interrupted, self._last_word_on_error():
+            reason = self.stop(replace(self._progress(), seconds=0.0))
+            while reason is None:
+                reason = self._walk_pass(interrupted)
+            # A Ctrl-C in the last batch must not be lost: the caller has to hear of it.
+            reason = INTERRUPTED if interrupted.is_set() else reason
+            expansion = self.solver.expansion(self.problem, self.training.state)
+        progress = replace(self._progress(), reason=reason)
+        self._tell(progress)
+        return Solution(expansion, self.training, reason, progress)
+
+    def _walk_pass(self, interrupted: threading.Event) -> Reason | None:
+        training, began = self.training, self.training.position
+        batches = self.source.batches(
+            training.batch_size, self.problem.seed, training.pass_, training.position
+        )
+        with closed_at_the_end(batches):
+            for batch in batches:
+                self._take(batch)
+                reason = INTERRUPTED if interrupted.is_set() else self.stop(self._progress())
+                if reason is not None:
+                    return reason
+        if training.position == began == 0:
+            return END_OF_STREAM
+        return self._end_pass()
+
+    def _take(self, batch: Batch) -> None:
+        training = self.training
+        training.state = self.solver.advance(self.problem, training.state, batch)
+        training.position += 1
+        training.step += 1
+        training.rows += len(batch)
+        self._refuse_infinities()
+        if training.step % STEPS_BETWEEN_LOOKS == 0:
+            self._look()
+        self._tell(self._progress())
+
+    def _end_pass(self) -> Reason | None:
+        training = self.training
+        training.state = self.solver.end_pass(self.problem, training.state)
+        training.pass_, training.position = training.pass_ + 1, 0
+        self._tell(self._progress())
+        return END_OF_STREAM if self.source.once else self.stop(self._progress())
+
+    def _look(self) -> None:
+        held_out = self.held_out
+        if held_out is None or held_out.y is None:
+            return
+        training = self.training
+        if training.memo is None:
+            training.memo = Memo(self.problem.basis.encode(held_out.X))
+        f = self.solver.predictions(self.problem, training.state, training.memo)
+        losses = self.problem.loss.value(held_out.y, f)
+        mean = float(np.average(losses, weights=held_out.weight))
+        training.evaluations += (Evaluation(training.step, training.rows, mean),)
+
+    def _refuse_infinities(self) -> None:
+        state = self.training.state
+        if math.isfinite(state.loss) and math.isfinite(state.moved):
+            return
+        raise FloatingPointError(
+            f"The weights became infinite at step {self.training.step}: the steps are too long for "
+            "this problem. Choose a smaller step (solvers.Plain(theta=...)), a larger alpha or "
+            "scaled columns (scale='standard')."
+        )
+
+    def _progress(self) -> Progress:
+        training, rows = self.training, self.source.n_rows
+        return Progress(
+            pass_=training.pass_,
+            position=training.position,
+            batches=None if rows is None else -(-rows // training.batch_size),
+            step=training.step,
+            rows=training.rows,
+            seconds=time.perf_counter() - self.began,
+            loss=training.state.loss,
+            pass_losses=tuple(training.state.pass_losses),
+            size=self.solver.size(training.state),
+            evaluations=training.evaluations,
+            expansion=partial(self.solver.expansion, self.problem, training.state),
+        )
+
+    def _tell(self, progress: Progress) -> None:
+        for callback in self.callbacks:
+            callback(progress)
+
+    @contextmanager
+    def _last_word_on_error(self) -> Iterator[None]:
+        """Tell every callback that a run failed, so that it can close what it has opened."""
+        try:
+            yield
+        except BaseException:
+            progress = replace(self._progress(), reason=FAILED)
+            for callback in self.callbacks:
+                with suppress(Exception):  # the first error is the one to be heard
+                    callback(progress)
+            raise
+
+
+def run(
+    solver: Solver[Any],
+    problem: Problem,
+    source: DataSource,
+    *,
+    stop: Stop,
+    callbacks: Iterable[Callback] = (),
+    held_out: Batch | None = None,
+    training: Training | None = None,
+) -> Solution:
+    """Train: batch by batch, pass by pass, until `stop` says so.
+
+    Parameters
+    ----------
+    solver, problem, source
+        What moves the weights, what is minimised, and the rows.
+    stop : Stop
+        When to end. A Ctrl-C ends the run after the batch under way, with a usable solution.
+    callbacks : iterable of callables
+        Told the progress after every batch, after every pass and at the end, also of a run that
+        fails.
+    held_out : Batch or None
+        Rows to look at every few steps, for the rule `NoImprovement`.
+    training : Training or None
+        An earlier run's record, to go on from there.
+    """
+    if training is None:
+        solver.check(problem)
+        state = solver.init(problem, source.sample(SAMPLE_ROWS, problem.seed))
+        training = Training(state, solver.rows_per_batch(problem))
+    return Run(solver, problem, source, stop, tuple(callbacks), held_out, training).loop()
+
+
+@contextmanager
+def closed_at_the_end(batches: Iterator[Batch]) -> Iterator[None]:
+    """Close a walk that may be given up half-way: it may hold a file or a thread."""
+    try:
+        yield
+    finally:
+        if isinstance(batches, Generator):
+            batches.close()
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C into an event that is looked at between batches; the second is raised.
+
+    A step is thus never cut in half, and what was learned is never lost. Only the main thread
+    gets signals: elsewhere the event is never set.
+    """
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before):  # the process ignores Ctrl-C, or somebody outside Python has it
+        yield asked
+        return
+
+    def ask(number: int, frame: Any) -> None:
+        if asked.is_set():
+            before(number, frame)
+        asked.set()
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,51 @@
+"""Problem: what is minimised; Expansion: what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.features import Basis
+from bochner.losses import Loss
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Minimise mean loss + alpha/2 |f|^2 over f(x) = phi(x)' w + b, the mean taken over the rows.
+
+    The intercept b is an unpenalised extra weight. `rows` is the number of training rows, None
+    on a stream whose end is not known; `outputs` the number of columns of the target.
+    """
+
+    basis: Basis
+    loss: Loss
+    alpha: float
+    outputs: int
+    intercept: bool = True
+    rows: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A basis and its weights: f(x) = phi(x)' weights + intercept."""
+
+    basis: Basis
+    weights: NDArray[np.floating[Any]]
+    intercept: NDArray[np.floating[Any]]
+
+    def __call__(self, X: Any) -> NDArray[np.floating[Any]]:
+        """Evaluate at rows; the result is of shape (rows, outputs)."""
+        return self.evaluate(self.basis.encode(X))
+
+    def evaluate(self, code: Any) -> NDArray[np.floating[Any]]:
+        """Evaluate at rows that are encoded already."""
+        return np.asarray(self.basis.evaluate(code, self.weights) + self.intercept)
+
+    @property
+    def size(self) -> int:
+        """How many functions of the basis have a weight."""
+        return len(self.weights)

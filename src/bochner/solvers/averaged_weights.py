@@ -1,0 +1,84 @@
+"""AveragedWeights: weights that shrink and are averaged without being touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SMALLEST_SCALE = 1e-100
+
+
+@dataclass
+class AveragedWeights:
+    """The iterates w_s = scale_s v_s and their mean, at the cost of the coordinates that move.
+
+    Weight decay multiplies `scale` alone. With importances r_s, the sums A = sum r_s scale_s
+    (`area`), N = sum r_s (`total`) and u (`lag`), to which every move dv adds A dv before A
+    grows, the mean sum r_s w_s / N is (A v - u) / N: a coordinate that moved at step t has been
+    part of the iterates for the area A - A_t only.
+    """
+
+    outputs: int
+    columns: int = 0
+    scale: float = 1.0
+    area: float = 0.0
+    total: float = 0.0
+    values: NDArray[np.float64] = field(init=False)
+    lag: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.values = np.zeros((0, self.outputs))
+        self.lag = np.zeros((0, self.outputs))
+
+    def move(self, start: int, change: NDArray[Any]) -> NDArray[np.float64]:
+        """Add to the weights from `start` on, growing as needed; return the change in v."""
+        stop = start + len(change)
+        self._reach(stop)
+        change = change / self.scale
+        self.values[start:stop] += change
+        self.lag[start:stop] += self.area * change
+        return change
+
+    def decay(self, factor: float) -> bool:
+        """Multiply all weights; return whether v was rescaled (old copies are void then)."""
+        if self.columns == 0:
+            return False
+        self.scale *= factor
+        if self.scale >= SMALLEST_SCALE:
+            return False
+        self.values *= self.scale
+        self.area = 0.0 if self.scale == 0.0 else self.area / self.scale
+        self.scale = 1.0
+        return True
+
+    def include(self, importance: float) -> None:
+        """Take the present weights into the mean."""
+        self.area += importance * self.scale
+        self.total += importance
+
+    @property
+    def v(self) -> NDArray[np.float64]:
+        """v, without the room that it has to grow."""
+        return self.values[: self.columns]
+
+    @property
+    def u(self) -> NDArray[np.float64]:
+        """u, without the room that it has to grow."""
+        return self.lag[: self.columns]
+
+    def current(self, start: int = 0, stop: int | None = None) -> NDArray[np.float64]:
+        """Return the weights w."""
+        return self.scale * self.v[start:stop]
+
+    def mean(self) -> NDArray[np.float64]:
+        """Return the mean of the iterates that were included."""
+        return np.asarray((self.area * self.v - self.u) / self.total)
+
+    def _reach(self, stop: int) -> None:
+        if stop > len(self.values):
+            more = ((0, max(stop, 2 * len(self.values)) - len(self.values)), (0, 0))
+            self.values, self.lag = np.pad(self.values, more), np.pad(self.lag, more)
+        self.columns = max(self.columns, stop)

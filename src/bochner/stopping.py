@@ -1,0 +1,144 @@
+"""Stopping rules: functions of the progress, combined with |."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from bochner.progress import Progress, Reason
+
+FEWEST_STEPS = 32
+
+
+class Stop(ABC):
+    """Says when a fit ends; `a | b` ends it when either does.
+
+    A rule has no memory of its own: what it needs is in the progress, so that a fit that was
+    interrupted and goes on stops where an uninterrupted one does.
+
+    Examples
+    --------
+    >>> rule = Passes(10) | Seconds(60) | NoImprovement(patience=3)
+    >>> print(rule(Progress(10, 0, batches=4, step=40, rows=400, seconds=5.0, loss=0.1)))
+    10 passes were done (max_passes)
+    """
+
+    @abstractmethod
+    def __call__(self, progress: Progress) -> Reason | None:
+        """Return the reason to stop now, or None to go on."""
+
+    def __or__(self, other: Stop) -> Stop:
+        return Either(self, other)
+
+
+@dataclass(frozen=True)
+class Either(Stop):
+    """Stop when one of two rules says so."""
+
+    first: Stop
+    second: Stop
+
+    def __call__(self, progress: Progress) -> Reason | None:
+        """Return the first reason there is."""
+        return self.first(progress) or self.second(progress)
+
+
+@dataclass(frozen=True)
+class Passes(Stop):
+    """Stop after a number of passes over the data, those of earlier runs included."""
+
+    most: int
+
+    def __call__(self, progress: Progress) -> Reason | None:
+        """Return a reason once the passes are done."""
+        if progress.pass_ < self.most:
+            return None
+        return Reason(f"{self.most} passes were done (max_passes)", converged=False)
+
+
+@dataclass(frozen=True)
+class OnePass(Stop):
+    """Stop when the pass with this number is done; there is nothing more to do then."""
+
+    number: int = 0
+
+    def __call__(self, progress: Progress) -> Reason | None:
+        """Return a reason once the pass is done."""
+        if progress.pass_ <= self.number:
+            return None
+        return Reason("the rows were gone through once", converged=True)
+
+
+@dataclass(frozen=True)
+class RowLimit(Stop):
+    """Stop after a number of rows, those of earlier runs included."""
+
+    most: int
+
+    def __call__(self, progress: Progress) -> Reason | None:
+        """Return a reason once the rows have been seen."""
+        if progress.rows < self.most:
+            return None
+        return Reason(f"{progress.rows:,} rows were seen", converged=False)
+
+
+@dataclass(frozen=True)
+class Seconds(Stop):
+    """Stop after some time in this run, at the end of the batch under way."""
+
+    most: float
+
+    def __call__(self, progress: Progress) -> Reason | None:
+        """Return a reason once the time is up."""
+        if progress.seconds < self.most:
+            return None
+        return Reason(f"{self.most:g} seconds were up (max_seconds)", converged=False)
+
+
+@dataclass(frozen=True)
+class Tolerance(Stop):
+    """Stop when the last `patience` passes brought no lower mean training loss than before.
+
+    Lower means by more than the fraction `tol` of the first pass's loss. Steps are random, and one
+    that gains nothing says little: where a pass has few batches, as many passes count as make 32.
+    """
+
+    tol: float
+    patience: int = 3
+
+    def __call__(self, progress: Progress) -> Reason | None:
+        """Return a reason once the training loss stands still from pass to pass."""
+        losses = progress.pass_losses
+        last = max(self.patience, -(-FEWEST_STEPS // (progress.batches or FEWEST_STEPS)))
+        if progress.position != 0 or len(losses) <= last:
+            return None
+        gain = min(losses[:-last]) - min(losses[-last:])
+        if gain > self.tol * abs(losses[0]):
+            return None
+        return Reason(
+            f"the training loss gained at most {self.tol:g} of its first value in the last "
+            f"{last} passes (tol)",
+            converged=True,
+        )
+
+
+@dataclass(frozen=True)
+class NoImprovement(Stop):
+    """Stop when the last `patience` looks at the held-out rows brought no better loss.
+
+    Better means lower than the best before by more than the fraction `tol` of it (and by more
+    than a millionth of the first: a loss that goes to zero ends too).
+    """
+
+    patience: int = 5
+    tol: float = 0.02
+
+    def __call__(self, progress: Progress) -> Reason | None:
+        """Return a reason once the held-out loss has stopped falling."""
+        losses = [evaluation.loss for evaluation in progress.evaluations]
+        if len(losses) <= self.patience:
+            return None
+        before = min(losses[: -self.patience])
+        if before - min(losses[-self.patience :]) > self.tol * abs(before) + 1e-6 * abs(losses[0]):
+            return None
+        return Reason("the loss on held-out rows stopped falling", converged=True)
