@@ -1,0 +1,38 @@
+"""Bochner: kernel machines on data of any size, in the manner of scikit-learn."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bochner import callbacks, data, features, kernels, losses, solvers, stopping
+    from bochner.estimators import KernelClassifier, KernelRegressor, RandomFourier
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "KernelClassifier",
+    "KernelRegressor",
+    "RandomFourier",
+    "callbacks",
+    "data",
+    "features",
+    "kernels",
+    "losses",
+    "solvers",
+    "stopping",
+]
+
+
+# Names are imported when they are first asked for (PEP 562): `bochner --help` would otherwise
+# wait for scikit-learn.
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name.islower():
+        return import_module(f"{__name__}.{name}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.estimators"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,7 @@
+"""Estimators and transformers that keep scikit-learn's contract."""
+
+from bochner.estimators.kernel_classifier import KernelClassifier
+from bochner.estimators.kernel_regressor import KernelRegressor
+from bochner.estimators.random_fourier import RandomFourier
+
+__all__ = ["KernelClassifier", "KernelRegressor", "RandomFourier"]

@@ -1,0 +1,101 @@
+"""Hyperparameters: what a user can ask of a kernel machine, checked and in the loop's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from bochner.callbacks import Callback, ProgressBar
+from bochner.component import Component
+from bochner.estimators.named_components import NamedComponents
+from bochner.estimators.ranges import (
+    require_callables,
+    require_count,
+    require_jobs,
+    require_memory,
+    require_number,
+    require_one_of,
+)
+from bochner.features import FeatureMap
+from bochner.kernels import Kernel
+from bochner.losses import Loss
+from bochner.solvers import Solver
+from bochner.stopping import NoImprovement, Passes, Seconds, Stop, Tolerance
+
+MOST_PASSES = 1_000  # where the user sets no limit and no rule ends the fit
+
+
+class Hyperparameters(NamedComponents):
+    """The parameters that all kernel machines have; the estimators describe them."""
+
+    families: ClassVar[dict[str, type[Component]]] = {
+        "kernel": Kernel,
+        "loss": Loss,
+        "features": FeatureMap,
+        "solver": Solver,
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        loss: Any = "squared",
+        features: Any = "fourier",
+        solver: Any = "dsg",
+        alpha: float = 1e-6,
+        *,
+        fit_intercept: bool = True,
+        scale: str | None = None,
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        early_stopping: bool | str = "auto",
+        tol: float = 0.02,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+        callbacks: Iterable[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.loss = loss
+        self.features = features
+        self.solver = solver
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.early_stopping = early_stopping
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        require_number("alpha", self.alpha, positive=False)
+        require_number("tol", self.tol, positive=False)
+        require_number("max_seconds", self.max_seconds, positive=True, optional=True)
+        require_count("max_passes", self.max_passes, optional=True)
+        require_one_of("scale", self.scale, (None, "standard", "range"))
+        require_one_of("early_stopping", self.early_stopping, (True, False, "auto"))
+        require_jobs(self.n_jobs)
+        require_memory(self.memory_budget)
+        require_callables("callbacks", self.callbacks)
+        Kernel.resolve(self.kernel).check()
+
+    def _early_stopping(self) -> bool | str:
+        with_limit = self.early_stopping == "auto" and self.max_passes is not None
+        return False if with_limit else self.early_stopping
+
+    def _rule(self, judged: bool) -> Stop:
+        passes = MOST_PASSES if self.max_passes is None else self.max_passes
+        rule: Stop = NoImprovement(tol=self.tol) if judged else Tolerance(self.tol / 10)
+        rule = rule | Passes(passes)
+        return rule if self.max_seconds is None else rule | Seconds(self.max_seconds)
+
+    def _callbacks(self) -> tuple[Callback, ...]:
+        given: tuple[Callback, ...] = tuple(self.callbacks or ())
+        return (*given, ProgressBar(self.max_passes)) if self.verbose else given

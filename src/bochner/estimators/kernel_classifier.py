@@ -1,0 +1,219 @@
+"""KernelClassifier: labels from rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from bochner.callbacks import Callback
+from bochner.data import DataSource
+from bochner.estimators.classes import class_counts, class_factors
+from bochner.estimators.kernel_machine import KernelMachine
+from bochner.estimators.targets import Labels, Targets
+from bochner.losses import Loss, Probabilistic
+
+
+def _gives_probabilities(estimator: KernelClassifier) -> bool:
+    loss = estimator.loss
+    if isinstance(loss, str) and loss in Loss.registry:
+        loss = Loss.resolve(loss)
+    if isinstance(loss, Probabilistic):
+        return True
+    raise AttributeError(
+        f"The loss {loss!r} gives no probabilities. Use loss='softmax' or 'logistic'."
+    )
+
+
+class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
+    """Kernel classification on data of any size.
+
+    Minimises mean loss + alpha/2 |f|^2 over f(x) = sum of functions of the kernel + intercept.
+    Softmax has a column of f for each class; the other losses have one for two classes and one
+    against the rest for each of several.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        "gaussian", "laplacian", "matern" or a component of `bochner.kernels`. A bandwidth
+        "median" is taken from a sample of the rows. `kernel__bandwidth` can be searched, also
+        where a name is given.
+    loss : str or Loss
+        "softmax", "logistic", "hinge", "squared_hinge", "squared" or a component of
+        `bochner.losses`. Softmax and logistic give probabilities.
+    features : str or FeatureMap
+        "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`.
+    solver : str or Solver
+        "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the same, reusing old features) or
+        `solvers.DoublyStochastic(...)`.
+    alpha : float
+        The regularisation.
+    class_weight : None, "balanced" or dict
+        Weights of the classes.
+    fit_intercept : bool
+        Whether f has an unpenalised constant.
+    scale : None, "standard" or "range"
+        Columns to mean 0 and standard deviation 1, or to [0, 1], learned from the rows (from the
+        first ones of an iterator) and kept with the model.
+    max_passes, max_seconds : number or None
+        Limits; a fit that ends by them before it converged warns and says how far it is.
+    early_stopping : "auto" or bool
+        Whether to hold out a tenth of the rows (at most 2,500, chosen by a hash of the row number)
+        and to stop when their loss stops falling. "auto": if no `max_passes` is given and there
+        are at least 1,000 rows that can be read more than once.
+    tol : float
+        How much the loss has to fall to be worth going on: relative, on held-out rows over the
+        last five looks (20 steps); or a tenth of it, relative to the first value, on the training
+        rows over the last three passes.
+    warm_start : bool
+        Whether `fit` goes on from where the last one stopped.
+    n_jobs : int or None
+        Threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None
+        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
+        free memory. The result does not depend on it.
+    random_state : int, RandomState, Generator or None
+        Determines the features, the order of the rows and the held-out rows.
+    callbacks : iterable of callables or None
+        Told the progress after every batch (`bochner.callbacks`).
+    verbose : bool
+        Whether to draw a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted.
+    n_features_used_ : int
+        How many functions of the basis have a weight.
+    n_iter_ : int
+        Passes over the rows, the last one perhaps not finished.
+    history_ : dict of lists
+        Losses, rows and seconds after every batch.
+    stopped_because_ : str
+        Why the fit ended.
+    coef_, intercept_ : arrays
+        The weights of the columns that `RandomFourier` gives for the same kernel, size and
+        random_state (only for a finite feature map), and the constants.
+    kernel_, loss_, scaling_, expansion_
+        The kernel with its bandwidth, the loss, the scaling or None, and the fitted function.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from bochner import KernelClassifier
+    >>> X, y = make_moons(2_000, noise=0.1, random_state=0)
+    >>> model = KernelClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.99
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        loss: Any = "softmax",
+        features: Any = "fourier",
+        solver: Any = "dsg",
+        alpha: float = 1e-6,
+        *,
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        scale: str | None = None,
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        early_stopping: bool | str = "auto",
+        tol: float = 0.02,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+        callbacks: Iterable[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            kernel,
+            loss,
+            features,
+            solver,
+            alpha,
+            fit_intercept=fit_intercept,
+            scale=scale,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            early_stopping=early_stopping,
+            tol=tol,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            memory_budget=memory_budget,
+            random_state=random_state,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Self:
+        """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
+
+        `classes` are all labels; without them they are taken from y, for a source in a first
+        pass. An iterator that can be read once needs them. With `warm_start` a second call goes on
+        where the first one stopped: bit for bit like a fit that was not interrupted, if the rows
+        are the same; `max_passes` counts all passes.
+        """
+        return self._fit(X, y, sample_weight, classes)  # type: ignore[no-any-return]
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Go through these rows once, in their order, in batches of their own.
+
+        The first call settles the classes (give all of them), the bandwidth and the scaling.
+        """
+        return self._partial_fit(X, y, sample_weight, classes)
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return f: one number a row for two classes, one for each class else."""
+        return self._labels.decision(self._evaluate(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label that `decision_function` speaks for."""
+        decision = self.decision_function(X)
+        return self._labels.labels(decision)
+
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Return the probability of each class; the most probable one is what `predict` says."""
+        values = self._evaluate(X)
+        return self.loss_.probabilities(values)  # type: ignore[no-any-return]
+
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """Return the logarithms of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))  # type: ignore[no-any-return]
+
+    @property
+    def _labels(self) -> Labels:
+        check_is_fitted(self)
+        return cast(Labels, self._setup.targets)
+
+    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=least,
+            reset=reset,
+        )
+        check_classification_targets(y)
+        return X, column_or_1d(y, warn=True)
+
+    def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
+        labels, counts = class_counts(source, classes)
+        return Labels.learn(labels, loss, class_factors(self.class_weight, labels, counts))

@@ -1,0 +1,144 @@
+"""KernelRegressor: numbers from rows."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from bochner.data import DataSource
+from bochner.estimators.kernel_machine import KernelMachine
+from bochner.estimators.targets import Numbers, Targets
+from bochner.losses import Loss, Regression
+
+
+class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
+    """Kernel regression on data of any size.
+
+    Minimises mean loss + alpha/2 |f|^2 over f(x) = sum of functions of the kernel + intercept, the
+    squared loss being 1/2 (f - y)^2.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        "gaussian", "laplacian", "matern" or a component of `bochner.kernels`. A bandwidth
+        "median" is taken from a sample of the rows. `kernel__bandwidth` can be searched, also
+        where a name is given.
+    loss : str or Loss
+        "squared" or a component of `bochner.losses`.
+    features : str or FeatureMap
+        "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`.
+    solver : str or Solver
+        "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the same, reusing old features) or
+        `solvers.DoublyStochastic(...)`.
+    alpha : float
+        The regularisation.
+    fit_intercept : bool
+        Whether f has an unpenalised constant.
+    scale : None, "standard" or "range"
+        Columns to mean 0 and standard deviation 1, or to [0, 1], learned from the rows (from the
+        first ones of an iterator) and kept with the model.
+    max_passes, max_seconds : number or None
+        Limits; a fit that ends by them before it converged warns and says how far it is.
+    early_stopping : "auto" or bool
+        Whether to hold out a tenth of the rows (at most 2,500, chosen by a hash of the row number)
+        and to stop when their loss stops falling. "auto": if no `max_passes` is given and there
+        are at least 1,000 rows that can be read more than once.
+    tol : float
+        How much the loss has to fall to be worth going on: relative, on held-out rows over the
+        last five looks (20 steps); or a tenth of it, relative to the first value, on the training
+        rows over the last three passes.
+    warm_start : bool
+        Whether `fit` goes on from where the last one stopped.
+    n_jobs : int or None
+        Threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None
+        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
+        free memory. The result does not depend on it.
+    random_state : int, RandomState, Generator or None
+        Determines the features, the order of the rows and the held-out rows.
+    callbacks : iterable of callables or None
+        Told the progress after every batch (`bochner.callbacks`).
+    verbose : bool
+        Whether to draw a progress bar.
+
+    Attributes
+    ----------
+    n_features_used_ : int
+        How many functions of the basis have a weight.
+    n_iter_ : int
+        Passes over the rows, the last one perhaps not finished.
+    history_ : dict of lists
+        Losses, rows and seconds after every batch.
+    stopped_because_ : str
+        Why the fit ended.
+    coef_, intercept_ : arrays
+        The weights of the columns that `RandomFourier` gives for the same kernel, size and
+        random_state (only for a finite feature map), and the constants.
+    kernel_, loss_, scaling_, expansion_
+        The kernel with its bandwidth, the loss, the scaling or None, and the fitted function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(2_000, 1))
+    >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=2_000)
+    >>> model = KernelRegressor(random_state=0).fit(X, y)
+    >>> float(np.abs(model.predict(X) - np.sin(2 * X[:, 0])).max()) < 0.2
+    True
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
+
+        With `warm_start` a second call goes on where the first one stopped: bit for bit like a
+        fit that was not interrupted, if the rows are the same; `max_passes` counts all passes.
+        """
+        return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go through these rows once, in their order, in batches of their own.
+
+        The first call settles the bandwidth, the scaling and the number of columns.
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predictions, shaped as y was; float32 for float32 rows."""
+        values = self._evaluate(X)
+        return self._setup.targets.restore(values)  # type: ignore[attr-defined,no-any-return]
+
+    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+        return validate_data(  # type: ignore[no-any-return]
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+            ensure_min_samples=least,
+            reset=reset,
+        )
+
+    def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
+        if not isinstance(loss, Regression):
+            raise ValueError(
+                f"A regressor needs a loss for numbers; {type(loss).__name__} is for labels. Use "
+                "loss='squared', or KernelClassifier."
+            )
+        y = source.sample(1).y
+        if y is None:
+            raise ValueError("KernelRegressor needs targets: give y, or blocks (X, y).")
+        return Numbers.learn(y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,85 @@
+"""Setup: what is settled before the first batch and holds for every later call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from bochner.data import Batch, Scaling
+from bochner.estimators.targets import Targets
+from bochner.features import Basis
+from bochner.kernels import Kernel
+from bochner.losses import Loss
+from bochner.problem import Expansion, Problem
+
+LARGEST = 1e37  # that single precision holds, with room for a sum
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Seed, loss, kernel with its bandwidth, basis, scaling and coding of the targets.
+
+    `recipe` is what the user had asked for, in words, when it was settled.
+    """
+
+    seed: int
+    loss: Loss
+    kernel: Kernel
+    basis: Basis
+    scaling: Scaling | None
+    targets: Targets
+    recipe: str
+
+    def rows(self, X: Any) -> Any:
+        """Return rows as the basis takes them."""
+        if sp.issparse(X) and self.scaling is not None and self.scaling.location.any():
+            X = X.toarray()
+        return in_single_precision(X if self.scaling is None else self.scaling.rows(X))
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Scale the rows and code the targets of a batch."""
+        return self.targets(replace(batch, X=self.rows(batch.X)))
+
+    def problem(self, alpha: float, intercept: bool, rows: int | None) -> Problem:
+        """Return what is to be minimised over so many rows (None: nobody knows)."""
+        outputs = self.targets.outputs
+        return Problem(self.basis, self.loss, alpha, outputs, intercept, rows, self.seed)
+
+    def attributes(self, expansion: Expansion) -> dict[str, Any]:
+        """Return all that an estimator needs to predict by this function, and to explain it."""
+        fitted: dict[str, Any] = {
+            "_setup": self,
+            "kernel_": self.kernel,
+            "loss_": self.loss,
+            "scaling_": self.scaling,
+            "expansion_": expansion,
+            "intercept_": expansion.intercept,
+            "n_features_used_": expansion.size,
+        }
+        if self.basis.size is not None:
+            fitted["coef_"] = np.zeros((self.targets.outputs, self.basis.size))
+            fitted["coef_"][:, : expansion.size] = expansion.weights.T
+        return fitted | self.targets.attributes()
+
+    def require(self, recipe: str) -> None:
+        """Refuse to go on with another recipe than the first fit's."""
+        if recipe != self.recipe:
+            raise ValueError(
+                f"Going on needs what the first fit had, {self.recipe}; got {recipe}. Set it back, "
+                "or begin anew: fit with warm_start=False."
+            )
+
+
+def in_single_precision(X: Any) -> Any:
+    """Return rows, or refuse numbers that are infinite in the single precision of the features."""
+    values = X.data if sp.issparse(X) else X
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if largest > LARGEST:
+        raise ValueError(
+            f"Numbers in X must be at most {LARGEST:g}, since features are made in single "
+            f"precision; got {largest:g}. Divide such columns by their size."
+        )
+    return X

@@ -1,0 +1,168 @@
+"""Targets: what users give as y, and the columns that a loss works on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data import Batch
+from bochner.losses import Loss, Margin, Multinomial
+
+LARGEST = 1e150
+
+
+class Targets(ABC):
+    """A coding of y as columns, and back."""
+
+    outputs: int
+
+    @abstractmethod
+    def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return y as (rows, outputs)."""
+
+    @abstractmethod
+    def weight(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return what each row's weight is multiplied by, None for 1."""
+
+    @abstractmethod
+    def attributes(self) -> dict[str, Any]:
+        """Return what a fitted estimator shows of the coding."""
+
+    @abstractmethod
+    def require(self, classes: Any) -> None:
+        """Refuse other classes than these; None is fine."""
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Code the targets of a batch."""
+        if batch.y is None:
+            raise ValueError(
+                "This estimator needs targets: give y, or a source or blocks that have y."
+            )
+        factor, weight = self.weight(batch.y), batch.weight
+        if factor is not None:
+            weight = factor if weight is None else weight * factor
+        return replace(batch, y=self.columns(batch.y), weight=weight)
+
+
+@dataclass(frozen=True)
+class Numbers(Targets):
+    """Targets of a regression: numbers as they are; one column may have been given as 1-d."""
+
+    outputs: int
+    flat: bool
+
+    @classmethod
+    def learn(cls, y: NDArray[Any]) -> Numbers:
+        """Return the coding for targets like these."""
+        return cls(1 if y.ndim == 1 else y.shape[1], y.ndim == 1)
+
+    def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return y as float64 columns; anything but finite numbers is refused."""
+        try:
+            columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Targets must be numbers; got {np.asarray(y).dtype}.") from error
+        if columns.shape[1] != self.outputs:
+            raise ValueError(
+                f"y must have {self.outputs} column(s), as at first; got {columns.shape[1]}."
+            )
+        if not np.isfinite(columns).all():
+            raise ValueError("y contains NaN or infinity. Drop those rows or fill them in first.")
+        if np.abs(columns).max(initial=0.0) > LARGEST:
+            raise ValueError(
+                f"Targets must be at most {LARGEST:g}, or their squares are infinite; got "
+                f"{np.abs(columns).max():g}. Divide them by their size."
+            )
+        return columns
+
+    def weight(self, y: NDArray[Any]) -> None:
+        """Return None: no row counts more than another."""
+
+    def attributes(self) -> dict[str, Any]:
+        """Return nothing: numbers are what they are."""
+        return {}
+
+    def require(self, classes: Any) -> None:
+        """Refuse nothing: numbers have no classes."""
+
+    def restore(self, f: NDArray[Any]) -> NDArray[Any]:
+        """Return predictions in the shape that y had."""
+        return f[:, 0] if self.flat else f
+
+
+@dataclass(frozen=True)
+class Labels(Targets):
+    """Targets of a classification: labels as -1/+1 or one-hot columns, as the loss wants them."""
+
+    classes: NDArray[Any]
+    outputs: int
+    one_hot: bool
+    class_factors: NDArray[np.float64] | None = None
+
+    @classmethod
+    def learn(
+        cls, classes: NDArray[Any], loss: Loss, class_factors: NDArray[np.float64] | None
+    ) -> Labels:
+        """Return the coding of these classes for a loss."""
+        if not isinstance(loss, Multinomial | Margin):
+            raise ValueError(
+                f"A classifier needs a loss for labels; {type(loss).__name__} is for numbers. "
+                "Use loss='softmax', 'logistic', 'hinge', 'squared_hinge' or 'squared'."
+            )
+        one_hot = isinstance(loss, Multinomial)
+        outputs = 1 if len(classes) == 2 and not one_hot else len(classes)
+        return cls(classes, outputs, one_hot, class_factors)
+
+    def numbers(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the place of each label among the classes."""
+        y = np.asarray(y).reshape(len(y))
+        places = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        unknown = self.classes[places] != y
+        if unknown.any():
+            raise ValueError(
+                f"y has a label that is not among the classes: {y[unknown][0]!r}. Known are "
+                f"{', '.join(map(str, self.classes[:10]))}; give all of them as classes=."
+            )
+        return places
+
+    def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return labels as columns."""
+        places = self.numbers(y)
+        low = 0.0 if self.one_hot else -1.0
+        if self.outputs == 1:
+            return np.where(places == 1, 1.0, low)[:, None]
+        columns = np.full((len(places), self.outputs), low)
+        columns[np.arange(len(places)), places] = 1.0
+        return columns
+
+    def weight(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return the weight of each row's class."""
+        return None if self.class_factors is None else self.class_factors[self.numbers(y)]
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the classes."""
+        return {"classes_": self.classes}
+
+    def require(self, classes: Any) -> None:
+        """Refuse other classes than those of the first call."""
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes.tolist()}; got "
+                f"{np.unique(classes).tolist()}. Leave them out, or begin anew with a new fit."
+            )
+
+    def decision(self, f: NDArray[Any]) -> NDArray[Any]:
+        """Return scores as scikit-learn has them: one number a row for two classes."""
+        if len(self.classes) > 2:
+            return f
+        return f[:, 0] if f.shape[1] == 1 else f[:, 1] - f[:, 0]
+
+    def labels(self, decision: NDArray[Any]) -> NDArray[Any]:
+        """Return the label that each row's scores speak for."""
+        if decision.ndim == 1:
+            return self.classes[(decision > 0).astype(np.int64)]
+        return np.asarray(self.classes[decision.argmax(axis=1)])

@@ -1,0 +1,28 @@
+"""Small data that many tests share."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def regression():
+    """Rows and noisy values of a smooth function, (400, 3) and (400,)."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=400)
+
+
+@pytest.fixture
+def classes():
+    """Rows of three classes with string labels, (450, 2) and (450,)."""
+    rng = np.random.default_rng(1)
+    centres = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]])
+    places = rng.integers(3, size=450)
+    return centres[places] + rng.normal(size=(450, 2)), np.array(["ash", "beech", "oak"])[places]
+
+
+@pytest.fixture
+def two_classes(classes):
+    """Rows of two classes."""
+    X, y = classes
+    return X[y != "oak"], y[y != "oak"]
