@@ -198,8 +198,8 @@ def run(
     training : Training or None
         An earlier run's record, to go on from there.
     """
+    solver.check(problem)
     if training is None:
-        solver.check(problem)
         state = solver.init(problem, source.sample(SAMPLE_ROWS, problem.seed))
         training = Training(state, solver.rows_per_batch(problem))
     return Run(solver, problem, source, stop, tuple(callbacks), held_out, training).loop()

@@ -94,7 +94,7 @@ def test_an_interrupted_demo_tells_what_it_has_learned_and_draws_nothing(folder,
     result = call("demo", "--rows", "20000")
     assert result.exit_code == 130
     assert "Interrupted" in result.output
-    assert "6,666" in result.output
+    assert "10,000" in result.output
     assert list(folder.iterdir()) == []
 
 

@@ -9,6 +9,8 @@ from bochner.data.batch import Batch
 from bochner.data.cut import even_cut
 from bochner.data.source import DataSource, RandomAccess, Stream
 
+SHUFFLE = 0x5F1E  # keeps the order of rows apart from other draws of the same seed
+
 
 class Shuffled(DataSource):
     """Rows in an order that is a pure function of (seed, pass).
@@ -51,7 +53,7 @@ class Shuffled(DataSource):
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
         """Walk through the rows in the order of (seed, pass_)."""
         if isinstance(self.source, RandomAccess):
-            return _permuted(self.source, size, Random(seed, pass_), start)
+            return _permuted(self.source, size, Random(seed, SHUFFLE, pass_), start)
         return self._buffer.batches(size, seed, pass_, start)
 
     def sample(self, size: int, seed: int = 0) -> Batch:
@@ -102,7 +104,7 @@ class ShuffleBuffer(Stream):
         kept: list[Batch] = []
         for number, fresh in enumerate(self.source.batches(self.half, seed, pass_)):
             buffer = Batch.join([*kept, fresh])
-            order = Random(seed, pass_, number).permutation(len(buffer))
+            order = Random(seed, SHUFFLE, pass_, number).permutation(len(buffer))
             leaving = max(len(buffer) - self.half, 0)
             kept = [buffer[order[leaving:]]]
             yield buffer[order[:leaving]]

@@ -35,6 +35,7 @@ def on_new_rows(training: Training, solver: Solver[Any], problem: Problem) -> Tr
     training = deepcopy(training)
     training.state = solver.on_new_rows(problem, training.state)
     training.pass_ = training.position = 0
+    training.state.pass_losses = []
     training.batch_size = solver.rows_per_batch(problem)
     training.memo, training.evaluations, training.forgotten = None, (), False
     return training
@@ -46,15 +47,15 @@ def forget_rows(training: Training, solver: Solver[Any], problem: Problem) -> No
     training.memo, training.forgotten = None, True
 
 
-def fingerprint(source: DataSource, setup: Setup) -> bytes | None:
-    """Return a digest by which a second fit tells the same rows from others.
+def fingerprint(source: DataSource, setup: Setup, settings: str) -> bytes | None:
+    """Return a digest by which a second fit tells the same rows and settings from others.
 
     It is taken from all rows where they are at hand, else from a sample; rows that can be read
     only once are never the same.
     """
     if source.once:
         return None
-    digest = hashlib.blake2b(repr((source.n_rows, source.n_columns)).encode())
+    digest = hashlib.blake2b(repr((source.n_rows, source.n_columns, settings)).encode())
     at_hand = isinstance(source, RandomAccess)
     walk = source.batches(HASHED_ROWS) if at_hand else [source.sample(HASHED_ROWS, setup.seed)]
     for batch in walk:
@@ -67,7 +68,7 @@ def _arrays(batch: Batch, setup: Setup) -> list[NDArray[Any]]:
     X = batch.X
     rows = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
     coded = setup.targets(batch)
-    return [part for part in (*rows, coded.y) if part is not None and part.size > 0]
+    return [part for part in (*rows, coded.y, coded.weight) if part is not None and part.size > 0]
 
 
 @contextmanager

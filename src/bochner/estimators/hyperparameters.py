@@ -41,7 +41,7 @@ class Hyperparameters(NamedComponents):
         loss: Any = "squared",
         features: Any = "fourier",
         solver: Any = "dsg",
-        alpha: float = 1e-6,
+        alpha: float = 1e-7,
         *,
         fit_intercept: bool = True,
         scale: str | None = None,

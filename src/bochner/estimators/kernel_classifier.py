@@ -66,11 +66,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     early_stopping : "auto" or bool
         Whether to hold out a tenth of the rows (at most 2,500, chosen by a hash of the row number)
         and to stop when their loss stops falling. "auto": if no `max_passes` is given and there
-        are at least 1,000 rows that can be read more than once.
+        are at least 1,000 rows (or nobody knows how many) that can be read more than once.
     tol : float
         How much the loss has to fall to be worth going on: relative, on held-out rows over the
         last five looks (20 steps); or a tenth of it, relative to the first value, on the training
-        rows over the last three passes.
+        rows over the last three passes (32 steps at least).
     warm_start : bool
         Whether `fit` goes on from where the last one stopped.
     n_jobs : int or None
@@ -119,7 +119,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         loss: Any = "softmax",
         features: Any = "fourier",
         solver: Any = "dsg",
-        alpha: float = 1e-6,
+        alpha: float = 1e-7,
         *,
         class_weight: Any = None,
         fit_intercept: bool = True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -91,13 +90,14 @@ class KernelMachine(CallbackSupportMixin, Hyperparameters):  # type: ignore[misc
         setup = self._set_up(source, classes, going_on)
         solver: Solver[Any] = Solver.resolve(self.solver)
         problem = setup.problem(self.alpha, self.fit_intercept, source.n_rows)
-        digest = fingerprint(source, setup)
+        settings = f"alpha={self.alpha}, fit_intercept={self.fit_intercept}, solver={solver}"
+        digest = fingerprint(source, setup, settings)
         training = self._training_to_go_on(solver, problem, digest) if going_on else None
         history = self._history(going_on)
         data = {} if is_stream(X) else {"X": X, "y": y, "metadata": _metadata(sample_weight)}
         reporter = PassReporter(self, data, setup.attributes)
         rest = split(source, self._early_stopping(), setup.seed)
-        held_out = setup(held_out_rows(rest)) if isinstance(rest, HeldOut) else None
+        held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
         reporter.begin(self.max_passes)
         solution = run(
             solver,
@@ -141,6 +141,8 @@ class KernelMachine(CallbackSupportMixin, Hyperparameters):  # type: ignore[misc
         loss: Loss = Loss.resolve(self.loss)
         kernel, features = Kernel.resolve(self.kernel), FeatureMap.resolve(self.features)
         recipe = f"kernel={kernel}, loss={loss}, features={features}, scale={self.scale!r}"
+        if "class_weight" in (parameters := self.get_params(deep=False)):
+            recipe += f", class_weight={parameters['class_weight']!r}"
         if going_on:
             self._setup.require(recipe)
             self._setup.targets.require(classes)
@@ -181,7 +183,7 @@ class KernelMachine(CallbackSupportMixin, Hyperparameters):  # type: ignore[misc
     def _history(self, going_on: bool) -> History:
         history = History()
         if going_on:
-            history.columns = deepcopy(self.history_)
+            history.columns = {name: list(values) for name, values in self.history_.items()}
         return history
 
     def _store(
@@ -196,11 +198,11 @@ class KernelMachine(CallbackSupportMixin, Hyperparameters):  # type: ignore[misc
 
     def _warn_if_unfinished(self, solution: Solution) -> None:
         fall = solution.progress.fall
-        if solution.reason.converged or abs(fall) <= self.tol:
+        if solution.reason.converged or abs(fall) <= self.tol / 10:
             return
         far = (
             f"in the last pass the training loss {'fell' if fall > 0 else 'rose'} by "
-            f"{abs(fall):.2g} of its first value (tol={self.tol:g})"
+            f"{abs(fall):.2g} of its first value (tol / 10 is {self.tol / 10:g})"
             if np.isfinite(fall)
             else "a single pass cannot tell how far it is"
         )

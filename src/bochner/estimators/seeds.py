@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 def seed_of(random_state: Any) -> int:
     """Return an integer itself, one draw of a generator, and fresh entropy for None."""
-    if random_state is None:
+    if random_state is None or random_state is np.random:
         return secrets.randbits(63)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))

@@ -19,6 +19,7 @@ from bochner.data import (
     hold_out,
     mapped,
 )
+from bochner.estimators.setup import Setup
 
 HELD_OUT_SHARE = 0.1
 MOST_HELD_OUT = 2_500
@@ -95,11 +96,15 @@ def split(source: DataSource, wanted: bool | str, seed: int) -> DataSource:
             "early_stopping=True needs rows that can be read more than once; got an iterator. "
             "Give early_stopping='auto' or False, or a source that can be read again."
         )
-    return hold_out(source, HELD_OUT_SHARE, MOST_HELD_OUT, seed) if wanted else source
+    if not wanted:
+        return source
+    # Of many rows a smaller share: the first rows alone might not stand for all.
+    share = min(HELD_OUT_SHARE, MOST_HELD_OUT / source.n_rows) if source.n_rows else HELD_OUT_SHARE
+    return hold_out(source, share, MOST_HELD_OUT, seed)
 
 
-def held_out_rows(source: HeldOut) -> Batch:
-    """Return the held-out rows; a stream has to be walked through to meet them."""
+def held_out_rows(source: HeldOut, setup: Setup) -> Batch:
+    """Return the held-out rows, scaled and coded; a stream has to be walked through for them."""
     if not isinstance(source, RandomAccess):
         for _ in source.batches(WALKED_ROWS):
             met = source.held_out()
@@ -109,6 +114,12 @@ def held_out_rows(source: HeldOut) -> Batch:
     if rows is None or len(rows) == 0 or source.n_rows == 0:
         raise ValueError(
             "There are too few rows to hold a tenth of them out. Give early_stopping=False."
+        )
+    rows = setup(rows)
+    if rows.weight is not None and not rows.weight.any():
+        raise ValueError(
+            "All held-out rows have weight 0, so there is nothing to judge by. Give "
+            "early_stopping=False, or leave such rows out."
         )
     return rows
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bochner.data import Batch
 from bochner.losses import Loss, Margin, Multinomial
 
-LARGEST = 1e150
+LARGEST = 1e37  # that single precision holds, with room for a sum
 
 
 class Targets(ABC):
@@ -74,8 +74,8 @@ class Numbers(Targets):
             raise ValueError("y contains NaN or infinity. Drop those rows or fill them in first.")
         if np.abs(columns).max(initial=0.0) > LARGEST:
             raise ValueError(
-                f"Targets must be at most {LARGEST:g}, or their squares are infinite; got "
-                f"{np.abs(columns).max():g}. Divide them by their size."
+                f"Targets must be at most {LARGEST:g}, since steps are made in single precision; "
+                f"got {np.abs(columns).max():g}. Divide them by their size."
             )
         return columns
 

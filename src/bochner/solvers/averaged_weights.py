@@ -49,6 +49,8 @@ class AveragedWeights:
         self.scale *= factor
         if self.scale >= SMALLEST_SCALE:
             return False
+        if self.scale == 0.0:  # the weights end here, but not their part in the mean
+            self.lag -= self.area * self.values
         self.values *= self.scale
         self.area = 0.0 if self.scale == 0.0 else self.area / self.scale
         self.scale = 1.0

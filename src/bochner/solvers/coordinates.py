@@ -93,7 +93,6 @@ class Uniform(Coordinates, name="uniform"):
 
     def choose(self, situation: Situation) -> Choice:
         """Return a new or an old block, as it is their turn."""
-        self.check()
         if situation.step % (self.grow + self.reuse) < self.grow or situation.blocks == 0:
             return New().choose(situation)
         return Choice(situation.any_old_block())
@@ -156,7 +155,6 @@ class Checked(Coordinates, name="checked"):
 
     def choose(self, situation: Situation) -> Choice:
         """Return the old block with the longest admissible step, else a new one."""
-        self.check()
         looks = [situation.look(int(b)) for b in situation.old_blocks(self.candidates)]
         steps = [self.longest_step(look, situation) for look in looks]
         best = int(np.argmax(steps)) if steps else -1

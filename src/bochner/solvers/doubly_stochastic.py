@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, cast
@@ -13,43 +13,29 @@ from numpy.typing import NDArray
 
 from bochner.compute.random import Random
 from bochner.data import Batch
-from bochner.features import Basis, SeededBasis
+from bochner.features import SeededBasis
 from bochner.problem import Expansion, Problem
 from bochner.solvers.averaged_weights import AveragedWeights
 from bochner.solvers.coordinates import Checked, Choice, Coordinates, Situation, Uniform
-from bochner.solvers.ledger import Ledger, evaluate
+from bochner.solvers.doubly_stochastic_state import (
+    DoublyStochasticState,
+    account,
+    caught_up,
+    look_through,
+    moved,
+    safe_step,
+)
+from bochner.solvers.ledger import Ledger
 from bochner.solvers.look import Look, Residuals
-from bochner.solvers.opening import best_constant, curvature, top_eigenvalue
-from bochner.solvers.solver import Memo, Solver, State
-from bochner.solvers.step_rules import Move, Pace, StepRule
+from bochner.solvers.opening import best_constant, top_eigenvalue
+from bochner.solvers.solver import Memo, Solver
+from bochner.solvers.step_rules import Pace, StepRule
 
-BATCH_ROWS = 8192
+BATCH_ROWS = 16_384
 BLOCK_COLUMNS = 1024
 ROWS_A_COLUMN = 8  # in an automatic batch: enough to tell a block's signal from its noise
 MOST_FEATURES = 65_536
-COORDINATES = 1  # keeps these draws apart from those of the basis
-
-
-@dataclass
-class DoublyStochasticState(State):
-    """Blocks of columns with their weights, the intercept, and what is known of the rows.
-
-    `blocks` are the ranges of columns that have moved (a new block in which there was nothing to
-    learn is passed over), `next_column` begins the next new one; `top` is the largest
-    eigenvalue of a block's Phi'Phi / n on the sample.
-    """
-
-    weights: AveragedWeights
-    intercept: NDArray[np.float64]
-    intercept_lag: NDArray[np.float64]
-    ledger: Ledger
-    top: float
-    step: int = 0
-    refused: bool = False
-    next_column: int = 0
-    blocks: list[tuple[int, int]] = field(default_factory=list)
-    pass_loss: float = 0.0
-    pass_rows: float = 0.0
+COORDINATES = 0xC002D  # keeps these draws apart from those of the basis and of the order
 
 
 @dataclass
@@ -70,7 +56,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     coordinates : str or Coordinates
         "new" (DSG), "uniform" (UDSG) or "checked" (CDSG).
     batch_size : int or "auto"
-        Rows of a batch; "auto" means 8,192, or all rows if there are fewer.
+        Rows of a batch; "auto" means 16,384, or all rows if there are fewer.
     feature_block : int or "auto"
         Columns of a block, even; "auto" means 1,024, and at most an eighth of the batch's rows.
     max_features : int, "auto" or None
@@ -109,8 +95,8 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
 
     def init(self, problem: Problem, sample: Batch) -> DoublyStochasticState:
         """Return the constant that fits the sample best, with no block yet."""
-        sample = sample[: self.rows_per_batch(problem)]
-        width = min(self._width(len(sample)), self._most_columns(problem))
+        batch = sample[:: -(-len(sample) // self.rows_per_batch(problem))]
+        width = min(self._width(len(batch)), self._most_columns(problem))
         return DoublyStochasticState(
             loss=0.0,
             moved=0.0,
@@ -119,7 +105,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
             intercept=best_constant(problem, sample),
             intercept_lag=np.zeros(problem.outputs),
             ledger=Ledger.empty(problem.rows or 0, problem.outputs),
-            top=top_eigenvalue(cast(SeededBasis, problem.basis), sample, width),
+            top=top_eigenvalue(cast(SeededBasis, problem.basis), batch, width),
         )
 
     def advance(
@@ -131,15 +117,15 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         code = problem.basis.encode(batch.X)
         known = state.ledger.predict(problem.basis, code, batch.index, state.weights.v)
         residuals = Residuals(problem, batch, state.weights.scale * known + state.intercept)
-        rule, safe = StepRule.resolve(self.step), _safe_step(problem, state)
+        rule, safe = StepRule.resolve(self.step), safe_step(problem, state)
         length = rule.length(state.step, safe)
         choice = self._choose(state, residuals, code, length)
         move = rule.move(choice.look, Pace(choice.stretch * length, state.top))
         state.step += 1
-        known = _apply(state, choice.look, code, known, move)
+        known = moved(state, choice.look, code, known, move)
         state.ledger.note(batch.index, known, state.step)
         state.weights.include(float(state.step) ** (self.averaging or 0.0))
-        return _account(state, residuals, move)
+        return account(state, residuals, move)
 
     def end_pass(self, problem: Problem, state: DoublyStochasticState) -> DoublyStochasticState:
         """Close the pass's mean loss; changes that all rows have seen are forgotten."""
@@ -161,6 +147,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         """Forget what was known of the old rows."""
         state.ledger = Ledger.empty(problem.rows or 0, problem.outputs)
         state.ledger.forget_until(state.step)
+        state.pass_loss = state.pass_rows = 0.0
         return state
 
     def size(self, state: DoublyStochasticState) -> int:
@@ -171,7 +158,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         self, problem: Problem, state: DoublyStochasticState, memo: Memo
     ) -> NDArray[Any]:
         """Bring Phi v and Phi u / area up to date, and combine them as the weights are."""
-        sums = _caught_up(problem.basis, state, memo)
+        sums = caught_up(problem.basis, state, memo)
         outputs, weights = problem.outputs, state.weights
         values, lag = sums[:, :outputs], sums[:, outputs:]
         if self.averaging is None:
@@ -182,7 +169,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     def _choose(
         self, state: DoublyStochasticState, residuals: Residuals, code: Any, length: float
     ) -> Choice:
-        look = partial(_look, state, residuals, code)
+        look = partial(look_through, state, residuals, code)
         situation = Situation(
             step=state.step,
             blocks=len(state.blocks),
@@ -198,7 +185,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         self, state: DoublyStochasticState, residuals: Residuals, look: Callable[..., Look]
     ) -> Look | None:
         """Look through the next block; the last may be narrower, or there may be no room."""
-        columns = state.next_column
+        columns = state.weights.columns
         room = self._most_columns(residuals.problem) - columns
         width = min(self._width(residuals.rows), room)
         return look(None, columns, columns + width) if width >= 2 else None
@@ -216,89 +203,6 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
 
 Solver.register("udsg", lambda: DoublyStochastic(coordinates=Uniform()))
 Solver.register("cdsg", lambda: DoublyStochastic(coordinates=Checked()))
-
-
-def _safe_step(problem: Problem, state: DoublyStochasticState) -> float:
-    """Return 1 / (curvature * top eigenvalue), the eigenvalue doubled if there is an intercept."""
-    return 1.0 / (curvature(problem.loss) * state.top * (1 + problem.intercept))
-
-
-def _look(
-    state: DoublyStochasticState,
-    residuals: Residuals,
-    code: Any,
-    number: int | None,
-    start: int,
-    stop: int,
-) -> Look:
-    """Look at a batch through the columns start, ..., stop - 1."""
-    basis = cast(SeededBasis, residuals.problem.basis)
-    gain = basis.gain(stop - start)
-    weights = np.zeros((stop - start, residuals.problem.outputs))
-    old = state.weights.current(start, stop)
-    weights[: len(old)] = old / gain
-    columns = basis.columns(code, start, stop)
-    blocks = (basis.size or max(stop, state.weights.columns)) / (stop - start)
-    return Look(residuals, columns, gain, weights, start, number, blocks)
-
-
-def _apply(
-    state: DoublyStochasticState,
-    look: Look,
-    code: Any,
-    known: NDArray[np.float64],
-    move: Move,
-) -> NDArray[np.float64]:
-    """Let the weights decay and the block move; return the rows' new Phi v."""
-    problem = look.residuals.problem
-    if state.weights.decay(max(0.0, 1.0 - move.decay * problem.alpha)):
-        state.ledger.forget_until(state.step)
-        known = evaluate(problem.basis, code, state.weights.v)
-    block, constant = move.change[: look.width], move.change[look.width :].sum(axis=0)
-    state.intercept_lag = state.intercept_lag + state.weights.total * constant
-    state.intercept = state.intercept + constant
-    if look.number is None:
-        state.next_column = look.start + look.width
-    state.refused = look.number is None and not block.any()
-    if not block.any():
-        return known
-    moved = state.weights.move(look.start, look.gain * block)
-    state.ledger.record(state.step, look.start, moved, state.weights.area)
-    if look.number is None:
-        state.blocks.append((look.start, look.start + look.width))
-    return known + look.evaluate(block) / state.weights.scale
-
-
-def _caught_up(basis: Basis, state: DoublyStochasticState, memo: Memo) -> NDArray[np.float64]:
-    """Return Phi v and Phi u / area side by side at the rows of a memo, and remember them there.
-
-    Areas grow like a power of the step, beyond what float32 holds; their ratios do not.
-    """
-    area = state.weights.area
-    if memo.values is None or memo.step < state.ledger.horizon:
-        both = np.hstack([state.weights.v, state.weights.u / area])
-        memo.values = evaluate(basis, memo.code, both)
-    else:
-        memo.values[:, state.weights.outputs :] *= memo.area / area
-        for (start, _), changes in state.ledger.since(memo.step).items():
-            total = sum(np.hstack([c.values, c.area / area * c.values]) for c in changes)
-            memo.values += evaluate(basis, memo.code, np.asarray(total), start)
-    memo.step, memo.area = state.step, area
-    return memo.values
-
-
-def _account(
-    state: DoublyStochasticState, residuals: Residuals, move: Move
-) -> DoublyStochasticState:
-    """Note the loss before the step, and how far the weights moved."""
-    losses = residuals.problem.loss.value(residuals.y, residuals.f)
-    weight = residuals.batch.weight
-    rows = float(len(losses) if weight is None else weight.sum())
-    total = float(losses.sum() if weight is None else losses @ weight)
-    state.loss, state.moved = total / rows, float(np.linalg.norm(move.change))
-    state.pass_loss += total
-    state.pass_rows += rows
-    return state
 
 
 def _check_count(name: str, value: Any, least: int, even: bool = False) -> None:

@@ -27,9 +27,11 @@ def best_constant(problem: Problem, sample: Batch) -> NDArray[np.float64]:
     Gradient steps of length 1 / curvature: one is exact for the squared loss.
     """
     constant = np.zeros(problem.outputs)
+    weight = sample.weight
     if not problem.intercept or not isinstance(problem.loss, Smooth) or sample.y is None:
         return constant
-    weight = sample.weight if sample.weight is not None and sample.weight.any() else None
+    if weight is not None and not weight.any():
+        return constant
     for _ in range(CONSTANT_STEPS):
         f = np.broadcast_to(constant, (len(sample), problem.outputs))
         mean = np.average(problem.loss.gradient(sample.y, f), axis=0, weights=weight)

@@ -125,7 +125,7 @@ class Preconditioned(StepRule, name="preconditioned"):
         the training objective's minimum. 0 minimises the objective itself.
     """
 
-    ridge: float = 1e-7
+    ridge: float = 1e-6
     caution: float = 1.0
 
     def length(self, step: int, safe: float) -> float:
@@ -155,7 +155,7 @@ class Preconditioned(StepRule, name="preconditioned"):
         ridge[: look.width] += penalty
         factor, ridge = factorised(curvature(problem.loss) * look.covariance(), ridge)
         with single_blas():
-            direction = cho_solve((factor, True), gradient)
+            direction = cho_solve((factor, True), gradient, check_finite=False)
             inverse, _ = lapack.dtrtri(factor, lower=1)
         return direction, len(ridge) - float(np.sum(inverse**2 * ridge[None, :]))
 
