@@ -13,7 +13,7 @@ from bochner.kernels.distances import manhattan
 from bochner.kernels.radial import Radial
 from bochner.kernels.rows import Array, Rows
 
-MULTIPLIER = 1.0
+MULTIPLIER = 0.5
 
 
 @dataclass

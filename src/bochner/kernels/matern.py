@@ -13,7 +13,7 @@ from bochner.kernels.distances import euclidean
 from bochner.kernels.radial import Radial
 from bochner.kernels.rows import Array, Rows
 
-MULTIPLIER = 1.0
+MULTIPLIER = 0.5
 
 # Coefficients of the polynomial in z = sqrt(2 nu) r that goes with exp(-z), highest power first.
 POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1 / 3, 1.0, 1.0)}
