@@ -1,5 +1,7 @@
 """Small data that many tests share."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -26,3 +28,12 @@ def two_classes(classes):
     """Rows of two classes."""
     X, y = classes
     return X[y != "oak"], y[y != "oak"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interrupts():
+    """Let Ctrl-C be heard: a process that was started in the background ignores it."""
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
