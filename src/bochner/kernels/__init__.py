@@ -6,6 +6,7 @@ from bochner.kernels.kernel import Kernel, ShiftInvariant
 from bochner.kernels.laplacian import Laplacian
 from bochner.kernels.matern import Matern
 from bochner.kernels.radial import Radial
+from bochner.kernels.separable import Separable
 
 __all__ = [
     "Gaussian",
@@ -15,6 +16,7 @@ __all__ = [
     "Product",
     "Radial",
     "Scaled",
+    "Separable",
     "ShiftInvariant",
     "Stretched",
     "Sum",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bochner.compute.random import Random
 from bochner.kernels.kernel import ShiftInvariant, positive, shift_invariant
 from bochner.kernels.rows import Array, Rows, checked_rows, divided
+from bochner.kernels.separable import Separable, separable
 
 
 @dataclass
@@ -32,7 +33,7 @@ class Pair(ShiftInvariant):
 
 
 @dataclass
-class Sum(Pair):
+class Sum(Pair, Separable):
     """The sum of two kernels, k(a, b) = left(a, b) + right(a, b).
 
     Its spectral measure is a mixture: each frequency is drawn from one of the two, with
@@ -64,8 +65,19 @@ class Sum(Pair):
         """Draw each frequency from the left or from the right."""
         left = self.left.frequencies(n_columns, size, rng)
         right = self.right.frequencies(n_columns, size, rng)
+        return self._mixed(left, right, rng)
+
+    def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw each grid from the left or from the right."""
+        left = separable(self.left).pitches(n_columns, size, rng)
+        right = separable(self.right).pitches(n_columns, size, rng)
+        return self._mixed(left, right, rng)
+
+    def _mixed(
+        self, left: NDArray[np.float64], right: NDArray[np.float64], rng: Random
+    ) -> NDArray[np.float64]:
         share = self.left.variance / self.variance
-        return np.where(rng.uniform(size) < share, left, right)
+        return np.where(rng.uniform(left.shape[1]) < share, left, right)
 
 
 @dataclass
@@ -103,7 +115,7 @@ class Product(Pair):
 
 
 @dataclass
-class Scaled(ShiftInvariant):
+class Scaled(ShiftInvariant, Separable):
     """A multiple of a kernel, k(a, b) = factor * kernel(a, b).
 
     Parameters
@@ -147,9 +159,13 @@ class Scaled(ShiftInvariant):
         """Draw from the kernel: the factor is in the variance."""
         return self.kernel.frequencies(n_columns, size, rng)
 
+    def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw from the kernel: the factor is in the variance."""
+        return separable(self.kernel).pitches(n_columns, size, rng)
+
 
 @dataclass
-class Stretched(ShiftInvariant):
+class Stretched(ShiftInvariant, Separable):
     """A kernel with a scale per column, k(a, b) = kernel(a / scales, b / scales).
 
     Automatic relevance determination: a column with a large scale matters little (Rasmussen and
@@ -211,6 +227,11 @@ class Stretched(ShiftInvariant):
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel and divide by the scales."""
         return self.kernel.frequencies(n_columns, size, rng) / self._scales(n_columns)[:, None]
+
+    def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw from the kernel and multiply by the scales."""
+        pitches = separable(self.kernel).pitches(n_columns, size, rng)
+        return pitches * self._scales(n_columns)[:, None]
 
     def _divided(self, X: Rows) -> Rows:
         return divided(X, self._scales(X.shape[1]))

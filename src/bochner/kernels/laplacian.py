@@ -12,12 +12,13 @@ from bochner.compute.random import Random
 from bochner.kernels.distances import manhattan
 from bochner.kernels.radial import Radial
 from bochner.kernels.rows import Array, Rows
+from bochner.kernels.separable import Separable
 
 MULTIPLIER = 0.5
 
 
 @dataclass
-class Laplacian(Radial, name="laplacian"):
+class Laplacian(Radial, Separable, name="laplacian"):
     """The Laplacian kernel, k(a, b) = exp(-|a - b|_1 / bandwidth).
 
     Its frequencies are Cauchy with scale 1 / bandwidth, each column by itself (Rahimi and Recht
@@ -53,3 +54,7 @@ class Laplacian(Radial, name="laplacian"):
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw Cauchy frequencies."""
         return rng.cauchy((n_columns, size)) / self._number()
+
+    def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw Gamma(2, bandwidth) pitches: delta k''(delta) = delta exp(-delta / b) / b^2."""
+        return rng.gamma(2, (n_columns, size)) * self._number()
