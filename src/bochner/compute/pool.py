@@ -45,6 +45,11 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+def thread_count() -> int:
+    """Return the number of threads that a call may use here and now."""
+    return 1 if _inside_tile.get() else _thread_limit.get() or available_cores()
+
+
 def each_tile(work: Work, rows: int, tile: int) -> None:
     """Call work(start, stop) for every tile [start, stop) of range(rows), on the pool.
 
@@ -52,8 +57,7 @@ def each_tile(work: Work, rows: int, tile: int) -> None:
     not depend on the number of threads. Calls from within a tile run in the calling thread.
     """
     walk = _Walk(work, rows, tile)
-    limit = 1 if _inside_tile.get() else _thread_limit.get() or available_cores()
-    helpers = min(limit, -(-rows // tile)) - 1
+    helpers = min(thread_count(), -(-rows // tile)) - 1
     _share(walk, helpers)
 
 

@@ -64,6 +64,12 @@ class Scaling(Transform):
         narrow = width < NARROWEST
         return cls(location, 1.0 / np.where(narrow, 1.0, width))
 
+    def without(self, columns: tuple[int, ...]) -> Scaling:
+        """Return the scaling that leaves these columns as they are."""
+        location, factor = self.location.copy(), self.factor.copy()
+        location[list(columns)], factor[list(columns)] = 0.0, 1.0
+        return Scaling(location, factor)
+
     def rows(self, X: Rows) -> Rows:
         """Scale rows; sparse rows stay sparse and need a location of zeros."""
         dtype = floating(X.dtype)

@@ -1,7 +1,11 @@
 """Features: functions of a row whose products approximate a kernel."""
 
 from bochner.features.basis import Basis
+from bochner.features.binning import Binning
+from bochner.features.binning_basis import BinningBasis
 from bochner.features.dense_basis import DenseBasis
+from bochner.features.diagnostics import BinningDiagnostics
+from bochner.features.encoded import Encoded, Group, Groups
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, prepare
 from bochner.features.fourier import Fourier, FourierBasis
 from bochner.features.seeded_basis import SeededBasis
@@ -9,10 +13,16 @@ from bochner.features.seeded_basis import SeededBasis
 __all__ = [
     "SAMPLE_ROWS",
     "Basis",
+    "Binning",
+    "BinningBasis",
+    "BinningDiagnostics",
     "DenseBasis",
+    "Encoded",
     "FeatureMap",
     "Fourier",
     "FourierBasis",
+    "Group",
+    "Groups",
     "SeededBasis",
     "prepare",
 ]

@@ -48,6 +48,26 @@ class Basis(ABC):
         """Return the gradient in the weights, given that in the values at the rows `index`."""
         return self.project(code, G, start, stop)
 
+    @abstractmethod
+    def squares(self, code: Code, weight: NDArray[Any] | None = None) -> NDArray[np.float64]:
+        """Return sum_i weight_i phi_j(x_i)^2, (functions,): the diagonal of Phi'Phi."""
+
+    def accumulate(self, code: Code, G: NDArray[Any], total: NDArray[Any]) -> None:
+        """Add sum_i phi_j(x_i) G_i to `total`, (functions, outputs)."""
+        total += self.project(code, G)
+
+    def extended(self, X: Any) -> tuple[Basis, Code]:
+        """Return the basis with the functions that these rows call for, and the rows encoded.
+
+        Functions keep their meaning but may get other numbers: see `spread`. Most bases are what
+        they are.
+        """
+        return self, self.encode(X)
+
+    def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
+        """Return weights that belong to an earlier basis in the places of this one, 0 elsewhere."""
+        return weights
+
     def end(self, stop: int | None) -> int:
         """Return `stop`, or the size for None; an endless basis needs a number."""
         if stop is not None:

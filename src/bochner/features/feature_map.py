@@ -34,6 +34,26 @@ class FeatureMap(Component, ABC, family="features"):
         means half of what is free.
         """
 
+    def categories(self) -> tuple[int, ...]:
+        """Return the columns that hold categories, none by default."""
+        return ()
+
+    def for_categories(self, columns: tuple[int, ...]) -> FeatureMap:
+        """Return the same map for rows of which some columns hold categories, if it can do that."""
+        raise ValueError(
+            f"{type(self).__name__} features need columns of numbers; got columns of text or "
+            f"categories, {', '.join(map(str, columns))}. Encode them first (OneHotEncoder), or "
+            "use features='binning', which takes them as they are."
+        )
+
+    def grown(self, basis: Basis, kernel: Kernel, seed: int) -> Basis | None:
+        """Return a larger basis of the same kind to go on with; None if it is to stay as it is."""
+        return None
+
+    def as_numbers(self, X: Any) -> Any:
+        """Return rows between which distances mean something: those of the data as they are."""
+        return X
+
 
 def prepare(
     kernel: Any,
@@ -44,5 +64,6 @@ def prepare(
     memory: int | None = None,
 ) -> tuple[Kernel, Basis]:
     """Return the kernel with its defaults taken from the sample, and the basis made from it."""
-    kernel = Kernel.resolve(kernel).resolved(sample.X, Random(seed))
-    return kernel, FeatureMap.resolve(features).build(kernel, sample, seed, dtype, memory)
+    features = FeatureMap.resolve(features)
+    kernel = Kernel.resolve(kernel).resolved(features.as_numbers(sample.X), Random(seed))
+    return kernel, features.build(kernel, sample, seed, dtype, memory)

@@ -1,0 +1,219 @@
+"""BinningBasis: the indicator functions of the bins that rows have been met in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.compute.bin_table import BinTable
+from bochner.compute.bins import FURTHEST, Columns, fingerprints, gather, scatter
+from bochner.compute.pool import each_tile
+from bochner.features.basis import Basis
+
+ENCODED_ROWS = 16_384  # at a time: a grid's table stays in the cache meanwhile
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One number for each column: x lies in the bins round(x_j * inverse_j - shift_j).
+
+    A bin is known by the sum over the columns of its numbers times `multiplier`, modulo 2^64; a
+    column with multiplier 0 takes no part.
+    """
+
+    inverse: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    multiplier: NDArray[np.uint64]
+
+
+class BinningBasis(Basis):
+    """Functions sqrt(variance / grids) * [x lies in bin b of grid r], for bins that have been met.
+
+    The functions are numbered grid by grid, within a grid in the order in which their bins were
+    met. A code is an int32 array (rows, grids) of numbers within the grids, -1 for a bin that is
+    not known, stored grid by grid. A basis never changes: `extended` returns a larger one, which
+    shares its tables with this one.
+    """
+
+    def __init__(
+        self,
+        grids: tuple[Grid, ...],
+        variance: float,
+        tables: tuple[BinTable, ...] | None = None,
+        counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.grids, self.variance = grids, variance
+        self.tables = tuple(BinTable() for _ in grids) if tables is None else tables
+        counts = np.zeros(len(grids), np.int64) if counts is None else counts
+        self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.height = sqrt(variance / len(grids))
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """The number of bins."""
+        return int(self.starts[-1])
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns that rows have."""
+        return len(self.grids[0].inverse)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of bins of each grid."""
+        return np.diff(self.starts)
+
+    def encode(self, X: Any) -> NDArray[np.int32]:
+        """Return the number of each row's bin in each grid, -1 for bins that are not known."""
+        counts = self.counts
+        return self._encoded(X, lambda r, prints: self.tables[r].find(prints, int(counts[r])))
+
+    def extended(self, X: Any, most: int | None = None) -> tuple[BinningBasis, NDArray[np.int32]]:
+        """Return the basis with the bins of these rows as well, and the rows encoded.
+
+        Of each grid at most `most` bins are known; rows beyond get -1.
+        """
+        code = self._encoded(X, lambda r, prints: self.tables[r].admit(prints, most))
+        counts = np.array([len(table) for table in self.tables], np.int64)
+        return BinningBasis(self.grids, self.variance, self.tables, counts), code
+
+    def evaluate(
+        self, code: NDArray[np.int32], weights: NDArray[Any], start: int = 0
+    ) -> NDArray[np.float64]:
+        """Return the sum of the weights of each row's bins times the height, in float64."""
+        if len(weights) < self.size:
+            full = np.zeros((self.size, weights.shape[1]), weights.dtype)
+            full[start : start + len(weights)] = weights
+            weights = full
+        return self.height * gather(code.T, self.starts, weights)
+
+    def project(
+        self, code: NDArray[np.int32], G: NDArray[Any], start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Return the sums of G over the rows of each bin times the height, in the dtype of G."""
+        total = np.zeros((self.size, G.shape[1]), G.dtype)
+        self.accumulate(code, G, total)
+        return total[start : self.end(stop)]
+
+    def accumulate(self, code: NDArray[np.int32], G: NDArray[Any], total: NDArray[Any]) -> None:
+        """Add the sums of G over the rows of each bin, times the height, to `total`."""
+        scatter(code.T, self.starts, G.astype(np.float64, copy=False), total, self.height)
+
+    def squares(
+        self, code: NDArray[np.int32], weight: NDArray[Any] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the weight of the rows of each bin times the squared height."""
+        weight = np.ones(len(code)) if weight is None else weight
+        total = np.zeros((self.size, 1))
+        scatter(code.T, self.starts, weight[:, None], total, self.height**2)
+        return total[:, 0]
+
+    def count(self, code: NDArray[np.int32], total: NDArray[np.int32]) -> None:
+        """Add the number of rows in each bin to `total`."""
+        scatter(code.T, self.starts, np.ones((len(code), 1)), total[:, None])
+
+    def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
+        """Return the weights of an earlier basis, so scaled that the function is the same."""
+        assert isinstance(before, BinningBasis)  # solvers hand in the basis they had
+        if np.array_equal(self.starts, before.starts):
+            return weights
+        out = np.zeros((self.size, *weights.shape[1:]), weights.dtype)
+        for r in range(len(before.grids)):
+            old = weights[before.starts[r] : before.starts[r + 1]]
+            out[self.starts[r] : self.starts[r] + len(old)] = old
+        out *= before.height / self.height
+        return out
+
+    def with_grids(self, grids: tuple[Grid, ...]) -> BinningBasis:
+        """Return the basis with further grids, in which no bin is known yet."""
+        tables = self.tables + tuple(BinTable() for _ in grids)
+        counts = np.concatenate([self.counts, np.zeros(len(grids), np.int64)])
+        return BinningBasis(self.grids + grids, self.variance, tables, counts)
+
+    def restricted(self, kept: NDArray[np.bool_]) -> BinningBasis:
+        """Return the basis with some of its functions only, numbered anew in the same order."""
+        tables = []
+        for r, table in enumerate(self.tables):
+            known = table.fingerprints(int(self.counts[r]))
+            tables.append(BinTable(known[kept[self.starts[r] : self.starts[r + 1]]]))
+        counts = np.array([len(table) for table in tables], np.int64)
+        return BinningBasis(self.grids, self.variance, tuple(tables), counts)
+
+    def matrix(self, code: NDArray[np.int32]) -> sp.csr_array:
+        """Return Phi at encoded rows as a sparse matrix; bins that are not known are left out.
+
+        Its indices are int32 where they fit: scikit-learn's liblinear takes no others.
+        """
+        known = code >= 0
+        index = np.int32 if max(self.size, code.size) <= np.iinfo(np.int32).max else np.int64
+        pointers = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(index)
+        columns = (code + self.starts[:-1].astype(index))[known]
+        values = np.full(len(columns), self.height)
+        shape = (len(code), self.size)
+        return sp.csr_array((values, columns, pointers), shape=shape)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the tables take."""
+        return sum(table.nbytes for table in self.tables)
+
+    @cached_property
+    def _furthest(self) -> NDArray[np.float64]:
+        """The largest number in each column whose bins can be told apart."""
+        return np.asarray(FURTHEST / np.max([grid.inverse for grid in self.grids], axis=0))
+
+    def _encoded(self, X: Any, number: Any) -> NDArray[np.int32]:
+        X = self._checked(X)
+        code = np.empty((len(self.grids), X.shape[0]), np.int32)
+        for top in range(0, X.shape[0], ENCODED_ROWS):
+            columns = Columns.of(X[top : top + ENCODED_ROWS])
+
+            def fill(r: int, _: int, columns: Columns = columns, top: int = top) -> None:
+                grid = self.grids[r]
+                prints = fingerprints(columns, grid.inverse, grid.shift, grid.multiplier)
+                code[r, top : top + columns.n_rows] = number(r, prints)
+
+            each_tile(fill, len(self.grids), 1)
+        return code.T
+
+    def _checked(self, X: Any) -> Any:
+        X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.n_columns:
+            raise ValueError(
+                f"This basis was built for rows of {self.n_columns} columns; got an array of "
+                f"shape {X.shape}."
+            )
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float64)
+        self._refuse_far(X)
+        return X
+
+    def _refuse_far(self, X: Any) -> None:
+        if X.shape[0] == 0:
+            return
+        largest = abs(X).max(axis=0)
+        largest = largest.toarray().ravel() if sp.issparse(largest) else np.asarray(largest)
+        if (largest < self._furthest).all():
+            return
+        j = int(np.argmax(~(largest < self._furthest)))
+        raise ValueError(
+            f"Column {j} reaches {largest[j]:g}, but its bins are so narrow that numbers from "
+            f"{self._furthest[j]:g} on cannot be told apart. Scale the columns (scale='range'), "
+            "or choose a larger bandwidth."
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        counts = self.counts
+        known = [table.fingerprints(int(n)) for table, n in zip(self.tables, counts, strict=True)]
+        return {"grids": self.grids, "variance": self.variance, "known": known}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        tables = tuple(BinTable(known) for known in state["known"])
+        counts = np.array([len(table) for table in tables], np.int64)
+        BinningBasis.__init__(self, state["grids"], state["variance"], tables, counts)

@@ -1,0 +1,72 @@
+"""Store: codes of rows in memory or in a temporary file, and blocks that they are made in."""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from tempfile import TemporaryFile, gettempdir
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+
+class Block:
+    """Codes of pieces of a batch, put together; arrays are written where they belong at once."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows, self.filled = rows, 0
+        self._space: NDArray[Any] | None = None
+        self._parts: list[Any] = []
+
+    def add(self, code: Any) -> None:
+        """Put a piece's code below the others."""
+        if not isinstance(code, np.ndarray):
+            self._parts.append(code)
+            return
+        if self._space is None:
+            order: Any = "F" if code.flags.f_contiguous else "C"
+            self._space = np.empty((self.rows, *code.shape[1:]), code.dtype, order)
+        self._space[self.filled : self.filled + len(code)] = code
+        self.filled += len(code)
+
+    def joined(self) -> Any:
+        """Return the code of all rows; room that was not needed has never been touched."""
+        if self._space is None:
+            return sp.vstack(self._parts, format="csr")
+        return self._space[: self.filled]
+
+
+class Store:
+    """Arrays in memory up to a number of bytes, then in a temporary file, as far as that goes."""
+
+    def __init__(self, memory: int) -> None:
+        self.memory, self.used = memory, 0
+        self._file: Any = None
+
+    def put(self, array: Any) -> Any | None:
+        """Return the array, a copy of it in the file, or None if there is no room for it."""
+        size = array.nbytes if isinstance(array, np.ndarray) else _bytes(array)
+        if self.used + size <= self.memory:
+            self.used += size
+            return array
+        if not isinstance(array, np.ndarray) or 2 * size > _free_disk():
+            return None
+        if self._file is None:
+            self._file = TemporaryFile(prefix="bochner-")  # noqa: SIM115 - it outlives this call
+            weakref.finalize(self, self._file.close)
+        order: Any = "F" if array.flags.f_contiguous else "C"
+        offset = self._file.seek(0, 2)
+        mapped = np.memmap(self._file, array.dtype, "r+", offset, array.shape, order)
+        mapped[...] = array
+        return mapped
+
+
+def _bytes(rows: Any) -> int:
+    """Return the bytes of CSR rows."""
+    return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
+
+
+def _free_disk() -> int:
+    return shutil.disk_usage(gettempdir()).free
