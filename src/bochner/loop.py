@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import signal
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator
@@ -16,6 +15,8 @@ import numpy as np
 
 from bochner.callbacks import Callback
 from bochner.data import Batch, DataSource
+from bochner.features import Encoded, Groups
+from bochner.interruption import interruptible
 from bochner.problem import Expansion, Problem
 from bochner.progress import Evaluation, Progress, Reason
 from bochner.solvers import Memo, Solver, State
@@ -33,7 +34,8 @@ FAILED = Reason("an error ended it", converged=False)
 class Training:
     """Everything that a fit needs to go on: checkpoint, resume and `partial_fit` are this record.
 
-    `pass_` and `position` say which batch comes next, `batch_size` how the passes are cut, and
+    `pass_` and `position` say which batch comes next, `batch_size` how the passes are cut,
+    `levels` the held-out losses that smaller bases ended with where the basis grows, and
     `forgotten` that what was known of the rows has been dropped.
     """
 
@@ -45,6 +47,7 @@ class Training:
     rows: int = 0
     memo: Memo | None = None
     evaluations: tuple[Evaluation, ...] = ()
+    levels: tuple[float, ...] = ()
     forgotten: bool = False
 
 
@@ -106,14 +109,17 @@ class Run:
         training.step += 1
         training.rows += len(batch)
         self._refuse_infinities()
-        if training.step % STEPS_BETWEEN_LOOKS == 0:
+        if self.solver.walks == "shuffled" and training.step % STEPS_BETWEEN_LOOKS == 0:
             self._look()
         self._tell(self._progress())
 
     def _end_pass(self) -> Reason | None:
-        training = self.training
+        training, known = self.training, len(self.training.state.pass_losses)
         training.state = self.solver.end_pass(self.problem, training.state)
         training.pass_, training.position = training.pass_ + 1, 0
+        self._refuse_infinities()
+        if self.solver.walks != "shuffled" and len(training.state.pass_losses) > known:
+            self._look()
         self._tell(self._progress())
         return END_OF_STREAM if self.source.once else self.stop(self._progress())
 
@@ -123,7 +129,7 @@ class Run:
             return
         training = self.training
         if training.memo is None:
-            training.memo = Memo(self.problem.basis.encode(held_out.X))
+            training.memo = self.solver.memo(self.problem, held_out.X)
         f = self.solver.predictions(self.problem, training.state, training.memo)
         losses = self.problem.loss.value(held_out.y, f)
         mean = float(np.average(losses, weights=held_out.weight))
@@ -151,6 +157,8 @@ class Run:
             loss=training.state.loss,
             pass_losses=tuple(training.state.pass_losses),
             size=self.solver.size(training.state),
+            optimality=training.state.optimality,
+            solved=self.solver.solved(training.state),
             evaluations=training.evaluations,
             expansion=partial(self.solver.expansion, self.problem, training.state),
         )
@@ -199,10 +207,20 @@ def run(
         An earlier run's record, to go on from there.
     """
     solver.check(problem)
+    if solver.walks != "shuffled" and not isinstance(source, Encoded | Groups):
+        source = Encoded(source, problem.basis, solver.rows_per_batch(problem))
+        problem = replace(problem, basis=source.basis)
+    if solver.walks == "groups" and isinstance(source, Encoded):
+        source = source.groups()
     if training is None:
         state = solver.init(problem, source.sample(SAMPLE_ROWS, problem.seed))
-        training = Training(state, solver.rows_per_batch(problem))
+        training = Training(state, batch_size(solver, problem))
     return Run(solver, problem, source, stop, tuple(callbacks), held_out, training).loop()
+
+
+def batch_size(solver: Solver[Any], problem: Problem) -> int:
+    """Return how many rows, or groups, a batch has."""
+    return 1 if solver.walks == "groups" else solver.rows_per_batch(problem)
 
 
 @contextmanager
@@ -213,31 +231,3 @@ def closed_at_the_end(batches: Iterator[Batch]) -> Iterator[None]:
     finally:
         if isinstance(batches, Generator):
             batches.close()
-
-
-@contextmanager
-def interruptible() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into an event that is looked at between batches; the second is raised.
-
-    A step is thus never cut in half, and what was learned is never lost. Only the main thread
-    gets signals: elsewhere the event is never set.
-    """
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-    before = signal.getsignal(signal.SIGINT)
-    if not callable(before):  # the process ignores Ctrl-C, or somebody outside Python has it
-        yield asked
-        return
-
-    def ask(number: int, frame: Any) -> None:
-        if asked.is_set():
-            before(number, frame)
-        asked.set()
-
-    signal.signal(signal.SIGINT, ask)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, before)

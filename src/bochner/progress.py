@@ -50,6 +50,10 @@ class Progress:
         Mean training loss of every pass that has ended, each batch's before its step.
     size : int
         Functions of the basis in use.
+    optimality : float
+        How far the weights are from the minimum, relative; infinite if the solver cannot tell.
+    solved : bool
+        Whether that is as close as the solver was asked to come.
     evaluations : tuple of Evaluation
         The mean losses on held-out rows so far.
     reason : Reason or None
@@ -67,6 +71,8 @@ class Progress:
     loss: float
     pass_losses: tuple[float, ...] = ()
     size: int = 0
+    optimality: float = math.inf
+    solved: bool = False
     evaluations: tuple[Evaluation, ...] = field(default=(), repr=False)
     reason: Reason | None = None
     expansion: Callable[[], Expansion] | None = field(default=None, repr=False, compare=False)

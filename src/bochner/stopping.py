@@ -142,3 +142,17 @@ class NoImprovement(Stop):
         if before - min(losses[-self.patience :]) > self.tol * abs(before) + 1e-6 * abs(losses[0]):
             return None
         return Reason("the loss on held-out rows stopped falling", converged=True)
+
+
+@dataclass(frozen=True)
+class Solved(Stop):
+    """Stop when the solver has come as close to the minimum as it was asked to."""
+
+    def __call__(self, progress: Progress) -> Reason | None:
+        """Return a reason once the solver's tolerance is met."""
+        if not progress.solved or progress.position != 0:
+            return None
+        return Reason(
+            f"the minimum was reached (optimality residual {progress.optimality:.2g})",
+            converged=True,
+        )

@@ -14,8 +14,9 @@ from bochner import KernelClassifier, KernelRegressor
 from bochner.callbacks import History, ProgressBar
 from bochner.data import ArraySource, Batch, DataSource
 from bochner.features import Fourier
+from bochner.interruption import interruptible
 from bochner.kernels import Gaussian
-from bochner.loop import interruptible, run
+from bochner.loop import run
 from bochner.losses import Squared
 from bochner.problem import Problem
 from bochner.progress import Evaluation, Progress

@@ -42,6 +42,41 @@ class Smooth(Loss):
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
         """Return each row's Hessian times the same row of `V`, shaped as `V`."""
 
+    def diagonal_bound(self, y: Array, f: Array) -> Array:
+        """Return a diagonal matrix above each row's Hessian, shaped as `f`.
+
+        That is the Hessian itself where the outputs do not disturb each other.
+        """
+        return self.hessian_product(y, f, np.ones_like(f))
+
+    def derivatives(self, y: Array, f: Array, floor: float) -> Array:
+        """Return slopes and diagonal bounds from `floor` on side by side, (rows, 2 outputs)."""
+        return np.hstack([self.gradient(y, f), np.maximum(self.diagonal_bound(y, f), floor)])
+
+    def move(
+        self,
+        y: Array,
+        f: Array,
+        weight: Array,
+        rows: NDArray[np.int32],
+        bins: NDArray[np.int32],
+        moves: Array,
+        floor: float,
+        table: Array,
+        rises: Array,
+    ) -> None:
+        """Add `moves[bins]` to the predictions of `rows`, in place, and note what follows.
+
+        Where something moves, the row's `derivatives` times its weight go to `table`, and the rise
+        of its loss is added to its bin's of `rises`. The usual losses have a compiled loop.
+        """
+        some = moves[bins].any(axis=1)
+        rows, bins = rows[some], bins[some]
+        before = self.value(y[rows], f[rows])
+        f[rows] += moves[bins]
+        table[rows] = weight[rows, None] * self.derivatives(y[rows], f[rows], floor)
+        np.add.at(rises, bins, weight[rows] * (self.value(y[rows], f[rows]) - before))
+
 
 class Quadratic(Smooth):
     """A loss whose Hessian does not depend on `f`: its minimum solves a linear system."""

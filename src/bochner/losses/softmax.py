@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bochner.compute import loss_rows
 from bochner.losses.loss import Array, Multinomial, Probabilistic, Smooth, row_sums
 
 
@@ -39,6 +41,26 @@ class Softmax(Smooth, Multinomial, Probabilistic, name="softmax"):
         p = softmax(f)
         pV = p * V
         return pV - p * row_sums(pV)[:, None]
+
+    def diagonal_bound(self, y: Array, f: Array) -> Array:
+        """Return 2 p (1 - p): 2 diag(p (1 - p)) - (diag(p) - p p') is diagonally dominant."""
+        p = softmax(f)
+        return 2 * p * (1 - p)
+
+    def move(
+        self,
+        y: Array,
+        f: Array,
+        weight: Array,
+        rows: NDArray[np.int32],
+        bins: NDArray[np.int32],
+        moves: Array,
+        floor: float,
+        table: Array,
+        rises: Array,
+    ) -> None:
+        """Move predictions by a compiled loop."""
+        loss_rows.softmax(y, f, weight, rows, bins, moves, floor, table, rises)
 
     def probabilities(self, f: Array) -> Array:
         """Return exp f / sum exp f."""

@@ -1,16 +1,24 @@
 """Solvers: what moves the weights, and their policies."""
 
+from bochner.solvers.averaged_gradient import AveragedGradient
+from bochner.solvers.conjugate_gradient import ConjugateGradient
+from bochner.solvers.coordinate_descent import CoordinateDescent
 from bochner.solvers.coordinates import Checked, Coordinates, New, Uniform
 from bochner.solvers.doubly_stochastic import DoublyStochastic
+from bochner.solvers.newton import Newton
 from bochner.solvers.solver import Memo, Solver, State
 from bochner.solvers.step_rules import Plain, Preconditioned, StepRule
 
 __all__ = [
+    "AveragedGradient",
     "Checked",
+    "ConjugateGradient",
+    "CoordinateDescent",
     "Coordinates",
     "DoublyStochastic",
     "Memo",
     "New",
+    "Newton",
     "Plain",
     "Preconditioned",
     "Solver",

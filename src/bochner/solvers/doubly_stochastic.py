@@ -67,6 +67,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         None takes the last iterate.
     """
 
+    state_type: ClassVar[type[Any]] = DoublyStochasticState
     basis_type: ClassVar[type[Any]] = SeededBasis
 
     step: StepRule | str = "preconditioned"

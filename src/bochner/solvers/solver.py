@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +23,15 @@ class State:
 
     `loss` is the mean loss of the last batch before its step, `moved` the size of the last move
     (the loop looks at both for infinities), and `pass_losses` the mean training loss of every
-    pass that has ended.
+    pass that has ended with other weights than it began with. `optimality` says how far the
+    weights are from the minimum: 1 or so at the beginning, 0 at the minimum, infinite for a solver
+    that cannot tell.
     """
 
     loss: float
     moved: float
     pass_losses: list[float]
+    optimality: float = field(default=math.inf, kw_only=True)
 
 
 @dataclass
@@ -52,10 +56,16 @@ class Solver(Component, ABC, Generic[S], family="solver"):
 
     `loss_type` and `basis_type` say what it needs; `check` refuses anything else with a sentence.
     A solver never sees a source, a clock, a callback or a screen.
+
+    `walks` says what its batches are. "shuffled": rows in a new random order each pass, and every
+    batch moves the weights. "rows": encoded rows in their order; the weights move at the end of a
+    pass. "groups": one group of functions at a time (a grid), at all rows.
     """
 
+    state_type: ClassVar[type[Any]] = State
     loss_type: ClassVar[type[Any]] = Loss
     basis_type: ClassVar[type[Any]] = Basis
+    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "shuffled"
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that this solver cannot solve."""
@@ -94,6 +104,18 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     @abstractmethod
     def size(self, state: S) -> int:
         """How many functions of the basis are in use."""
+
+    def regularization(self, rows: int | None) -> float:
+        """Return the alpha to take for so many rows (None: nobody knows) if none is given."""
+        return 1e-7
+
+    def solved(self, state: S) -> bool:
+        """Whether the weights are as close to the minimum as this solver was asked to come."""
+        return False
+
+    def memo(self, problem: Problem, X: Any) -> Memo:
+        """Return rows that will be looked at again and again."""
+        return Memo(problem.basis.encode(X))
 
     def predictions(self, problem: Problem, state: S, memo: Memo) -> NDArray[Any]:
         """Evaluate the function at the rows of a memo."""

@@ -1,0 +1,102 @@
+"""Losses row by row: predictions move with their bins, and what the loss says of them is noted.
+
+Entry e is row rows[e] in bin bins[e], whose f moves by moves[bins[e]]; rows of bins that stay are
+passed over. Each loop writes the row's slopes and curvatures (at least `floor`) times its weight
+into the table (rows, 2 outputs), and adds the rise of its loss to its bin.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bochner.compute.compiled import compiled
+
+SIGNATURE = (
+    "void(float64[:, ::1], float64[:, ::1], float64[::1], int32[::1], int32[::1], "
+    "float64[:, ::1], float64, float32[:, ::1], float64[::1])"
+)
+
+
+@compiled(SIGNATURE)
+def squared(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
+    """Move by the loss (f - y)^2 / 2."""
+    outputs = f.shape[1]
+    for e in range(len(rows)):
+        i, b = rows[e], bins[e]
+        for k in range(outputs):
+            move = moves[b, k]
+            if move != 0.0:
+                residual = f[i, k] - y[i, k]
+                rises[b] += weight[i] * move * (residual + 0.5 * move)
+                f[i, k] += move
+                table[i, k] = weight[i] * (residual + move)
+
+
+@compiled(SIGNATURE)
+def squared_hinge(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
+    """Move by the loss max(0, 1 - y f)^2."""
+    outputs = f.shape[1]
+    for e in range(len(rows)):
+        i, b = rows[e], bins[e]
+        for k in range(outputs):
+            move = moves[b, k]
+            if move != 0.0:
+                before = max(1.0 - y[i, k] * f[i, k], 0.0)
+                f[i, k] += move
+                gap = max(1.0 - y[i, k] * f[i, k], 0.0)
+                rises[b] += weight[i] * (gap - before) * (gap + before)
+                table[i, k] = -2.0 * weight[i] * y[i, k] * gap
+                table[i, outputs + k] = weight[i] * (2.0 if gap > 0 else floor)
+
+
+@compiled(SIGNATURE)
+def logistic(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
+    """Move by the loss log(1 + exp(-y f))."""
+    outputs = f.shape[1]
+    for e in range(len(rows)):
+        i, b = rows[e], bins[e]
+        for k in range(outputs):
+            move = moves[b, k]
+            if move != 0.0:
+                margin = y[i, k] * f[i, k]
+                before = math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0)
+                f[i, k] += move
+                margin = y[i, k] * f[i, k]
+                small = math.exp(-abs(margin))
+                share = (small if margin > 0 else 1.0) / (1.0 + small)
+                rises[b] += weight[i] * (math.log1p(small) + max(-margin, 0.0) - before)
+                table[i, k] = -weight[i] * y[i, k] * share
+                table[i, outputs + k] = weight[i] * max(share * (1.0 - share), floor)
+
+
+@compiled(SIGNATURE)
+def softmax(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
+    """Move by the loss log(sum exp f) - y'f; diag(p) - pp' is at most 2 diag(p (1 - p))."""
+    outputs = f.shape[1]
+    p = np.empty(outputs)
+    for e in range(len(rows)):
+        i, b = rows[e], bins[e]
+        top, total, stays = -math.inf, 0.0, True
+        for k in range(outputs):
+            stays = stays and moves[b, k] == 0.0
+            top = max(top, f[i, k])
+        if stays:
+            continue
+        for k in range(outputs):
+            total += math.exp(f[i, k] - top)
+        rise = -math.log(total) - top
+        top, total = -math.inf, 0.0
+        for k in range(outputs):
+            f[i, k] += moves[b, k]
+            rise -= y[i, k] * moves[b, k]
+            top = max(top, f[i, k])
+        for k in range(outputs):
+            p[k] = math.exp(f[i, k] - top)
+            total += p[k]
+        rises[b] += weight[i] * (rise + math.log(total) + top)
+        for k in range(outputs):
+            p[k] /= total
+            table[i, k] = weight[i] * (p[k] - y[i, k])
+            table[i, outputs + k] = weight[i] * max(2.0 * p[k] * (1.0 - p[k]), floor)

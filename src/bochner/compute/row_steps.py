@@ -1,0 +1,198 @@
+"""Row steps: every row in turn moves the weights of the bins that it lies in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.bins import Codes
+from bochner.compute.compiled import compiled
+
+Floats = NDArray[np.float64]
+MASS, ROWS, AREA, HEAVIEST = range(4)  # the places of a clock
+
+
+@dataclass
+class BinRecords:
+    """A record a bin: its rows' weight N_b, then its weights, then their lag, an output each.
+
+    Record 0 is the intercept's; those of grid r begin at `starts[r]`. `clock` holds the weight of
+    all rows so far, their number, the importance A of all iterates in their mean, and the weight
+    of the heaviest row. Every move dw of a weight adds A dw to its lag before A grows, so that the
+    mean is w - lag / A: a weight that moved at A_t has had its new value for A - A_t of A only.
+    """
+
+    starts: NDArray[np.int64]
+    table: Floats
+    clock: Floats
+
+    @classmethod
+    def empty(cls, grids: int, outputs: int) -> BinRecords:
+        """Return the records of no bins."""
+        starts = np.ones(grids + 1, np.int64)
+        return cls(starts, np.zeros((1, 1 + 2 * outputs)), np.zeros(4))
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs there are."""
+        return int(self.table.shape[1] // 2)
+
+    @property
+    def intercept(self) -> Floats:
+        """The present intercept, a view."""
+        return self.table[0, 1 : 1 + self.outputs]
+
+    def rows(self, counts: NDArray[np.int64]) -> Floats:
+        """Return the weight of the rows of each bin, given the number of bins of each grid."""
+        parts = zip(self.starts, counts, strict=False)
+        return np.concatenate([self.table[start : start + count, 0] for start, count in parts])
+
+    def adopt(
+        self, counts: NDArray[np.int64], weights: NDArray[Any], rows: NDArray[Any], averaging: float
+    ) -> None:
+        """Take weights and rows of each bin over, as if all iterates so far had been these."""
+        ends = np.cumsum(counts)
+        for start, end, count in zip(self.starts, ends, counts, strict=False):
+            part = self.table[start : start + count]
+            part[:, 0] = rows[end - count : end]
+            part[:, 1 : 1 + self.outputs] = weights[end - count : end]
+        total = float(rows[: counts[0]].sum())
+        self.table[0, 0] = total
+        self.clock[[MASS, ROWS, HEAVIEST]] = total, total, 1.0
+        self.clock[AREA] = total ** (averaging + 1) / (averaging + 1)
+
+    def mean(self, start: int, stop: int) -> Floats:
+        """Return the mean iterate of some records, (records, outputs)."""
+        part, area = self.table[start:stop], self.clock[AREA]
+        now, lag = part[:, 1 : 1 + self.outputs], part[:, 1 + self.outputs :]
+        return now - lag / area if area > 0 else now.copy()
+
+    def reserve(self, counts: NDArray[np.int64], most: int) -> None:
+        """Make room for so many bins of each grid, and more to come, up to `most`."""
+        if (counts <= np.diff(self.starts)).all():
+            return
+        room = np.minimum(np.maximum(counts + counts // 2, 64), np.maximum(counts, most))
+        starts = 1 + np.concatenate([[0], np.cumsum(room)])
+        table = np.zeros((starts[-1], self.table.shape[1]))
+        table[0] = self.table[0]
+        for new, old, end in zip(starts, self.starts, self.starts[1:], strict=False):
+            table[new : new + end - old] = self.table[old:end]
+        self.starts, self.table = starts, table
+
+    def add_grids(self, number: int, factor: float) -> None:
+        """Append grids without bins, and multiply the weights of the others."""
+        self.starts = np.append(self.starts, np.full(number, self.starts[-1]))
+        self.table[1:, 1:] *= factor
+
+
+@dataclass(frozen=True)
+class RowSteps:
+    """The rule of the steps; its formula is with the solver that takes them."""
+
+    height: float
+    curvature: float
+    alpha: float
+    step: float
+    averaging: float
+    intercept: bool
+
+    def values(self, codes: Codes, records: BinRecords) -> Floats:
+        """Return the present function at rows, (rows, outputs)."""
+        out = np.empty((codes.shape[1], records.outputs))
+        _values(codes, records.starts, records.table, self.height, out)
+        return out
+
+    def take(
+        self, codes: Codes, records: BinRecords, values: Floats, slopes: Floats, weight: Floats
+    ) -> float:
+        """Let rows move the weights one after the other; return the sum of the squared moves.
+
+        `slopes` are the loss's at `values`, and change by `curvature` times the change of f
+        since. Rows have positive weights.
+        """
+        moved: float = _take(
+            codes,
+            records.starts,
+            records.table,
+            records.clock,
+            values,
+            slopes,
+            weight,
+            self.height,
+            self.curvature,
+            self.alpha,
+            self.step,
+            self.averaging,
+            self.intercept,
+        )
+        return moved
+
+
+@compiled("void(int32[:, :], int64[::1], float64[:, ::1], float64, float64[:, ::1])")
+def _values(codes, starts, table, height, out):  # type: ignore[no-untyped-def]
+    for i in range(codes.shape[1]):
+        out[i] = 0.0
+        for r in range(codes.shape[0]):
+            if codes[r, i] >= 0:
+                for k in range(out.shape[1]):
+                    out[i, k] += table[starts[r] + codes[r, i], 1 + k]
+        for k in range(out.shape[1]):
+            out[i, k] = height * out[i, k] + table[0, 1 + k]
+
+
+@compiled(
+    "float64(int32[:, :], int64[::1], float64[:, ::1], float64[::1], float64[:, ::1], "
+    "float64[:, ::1], float64[::1], float64, float64, float64, float64, float64, boolean)"
+)
+def _take(  # type: ignore[no-untyped-def]
+    codes, starts, table, clock, values, slopes, weight, height, curvature, alpha, step, averaging,
+    intercept,
+):  # fmt: skip
+    grids, outputs = codes.shape[0], values.shape[1]
+    metric, slope, moved = np.empty(grids), np.empty(outputs), 0.0
+    for i in range(codes.shape[1]):
+        clock[MASS] += weight[i]
+        clock[ROWS] += 1.0
+        clock[HEAVIEST] = max(clock[HEAVIEST], weight[i])
+        table[0, 0] = clock[MASS]
+        slope[:] = 0.0
+        total = 0.0
+        for r in range(grids):
+            metric[r] = 1.0
+            if codes[r, i] >= 0:
+                place = starts[r] + codes[r, i]
+                table[place, 0] += weight[i]
+                metric[r] = np.sqrt(clock[MASS] / (clock[ROWS] * table[place, 0]))
+                for k in range(outputs):
+                    slope[k] += table[place, 1 + k]
+            total += metric[r]
+        constant = intercept / np.sqrt(clock[ROWS])
+        for k in range(outputs):
+            change = height * slope[k] + table[0, 1 + k] - values[i, k]
+            slope[k] = slopes[i, k] + curvature * change
+        # In proportion to the weight, but the heaviest row must not go beyond its target.
+        length = step * weight[i] / max(clock[MASS] / clock[ROWS], step * clock[HEAVIEST])
+        length /= curvature * (constant + height * height * total)
+        area = clock[AREA]
+        for r in range(grids):
+            if codes[r, i] >= 0:
+                place = starts[r] + codes[r, i]
+                stride = length * metric[r]
+                shrink = 1.0 / (1.0 + stride * alpha * clock[MASS] / table[place, 0])
+                for k in range(outputs):
+                    before = table[place, 1 + k]
+                    change = (before - stride * height * slope[k]) * shrink - before
+                    table[place, 1 + k] += change
+                    table[place, 1 + outputs + k] += area * change
+                    moved += change * change
+        for k in range(outputs):
+            change = -length * constant * slope[k]
+            table[0, 1 + k] += change
+            table[0, 1 + outputs + k] += area * change
+            moved += change * change
+        # Not by weight: the iterates after heavy rows lean towards them.
+        clock[AREA] += clock[ROWS] ** averaging
+    return moved

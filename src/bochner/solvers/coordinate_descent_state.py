@@ -1,0 +1,141 @@
+"""The state of coordinate descent, how it opens, and which bins it works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.segments import Entries, minimized
+from bochner.features import BinningBasis, Group
+from bochner.problem import Problem
+from bochner.solvers.grid_descent import Bins, Descent, FittedRows
+from bochner.solvers.penalty import Penalty
+from bochner.solvers.solver import State
+
+MOST_ACTIVE = 0.5  # of a grid's bins: with more, a list of them is not worth its memory
+
+
+@dataclass
+class Active:
+    """The bins of a grid that passes in between work on: their numbers, and their rows."""
+
+    numbers: NDArray[np.int64]
+    entries: Entries
+
+
+@dataclass
+class CoordinateDescentState(State):
+    """The weights, and the rows with the predictions they make.
+
+    In the first pass nothing moves: `rows` are at the best constant, and `reach` collects the
+    predictions of weights that are not 0. `first_fall` is by how much single steps from zero
+    weights would lower the objective, in all bins together; `fall` by how much the steps of the
+    pass under way did, `full_fall` those of the last pass through all bins, and `steepest` is the
+    largest slope at zero weights. `active` are the bins of each grid for passes in between, of
+    which `between` have been made since the last full one. `seen` is how many grids the pass has
+    been through, `stage` where on the path it is.
+    """
+
+    basis: BinningBasis
+    weights: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    constant: NDArray[np.float64]
+    stages: int = 1
+    stage: int = 1
+    rows: FittedRows | None = None
+    reach: NDArray[np.float64] | None = None
+    opened: bool = False
+    full: bool = True
+    between: int = 0
+    seen: int = 0
+    fall: float = 0.0
+    full_fall: float = 0.0
+    first_fall: float = 0.0
+    steepest: float = 0.0
+    active: dict[int, Active] = field(default_factory=dict)
+
+    def place(self, grid: Group) -> slice:
+        """Return where the weights of a grid are."""
+        first, last = self.basis.starts[grid.number : grid.number + 2]
+        return slice(int(first), int(last))
+
+
+def opened(
+    problem: Problem,
+    weights: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    constant: NDArray[np.float64],
+    stages: int,
+) -> CoordinateDescentState:
+    """Return the state before the first pass."""
+    assert isinstance(problem.basis, BinningBasis)
+    return CoordinateDescentState(
+        loss=0.0,
+        moved=0.0,
+        pass_losses=[],
+        basis=problem.basis,
+        weights=weights,
+        intercept=intercept.copy(),
+        constant=constant,
+        stages=stages,
+    )
+
+
+def all_entries(grid: Group, bins: int) -> Entries:
+    """Return all rows of a grid with their bins; rows without one are left out."""
+    code = np.ascontiguousarray(grid.code)
+    rows = np.arange(len(code), dtype=np.int32)
+    known = code >= 0
+    if not known.all():
+        rows, code = rows[known], code[known]
+    return Entries(rows, code, bins)
+
+
+def open_with(state: CoordinateDescentState, descent: Descent, bins: Bins) -> float:
+    """Look at a grid at zero weights, and add it to the predictions of the present ones."""
+    if state.rows is None:
+        f = np.tile(state.constant, (len(descent.y), 1))
+        state.rows = descent.rows_at(f)
+        state.reach = np.tile(state.intercept, (len(f), 1)) if state.weights.any() else None
+    sums, penalty = descent.sums(state.rows, bins), bins.penalty
+    changes = minimized(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)[1]
+    state.first_fall -= float(changes[0] + changes[1])
+    state.steepest = max(state.steepest, float(changes[2]))
+    if state.reach is not None:
+        bins.entries.shift(bins.height * bins.weights, state.reach)
+        if state.seen + 1 == len(state.basis.grids):
+            state.rows, state.reach = descent.rows_at(state.reach), None
+    return state.rows.total
+
+
+def descend(
+    state: CoordinateDescentState, descent: Descent, grid: Group, penalty: Penalty
+) -> tuple[float, float]:
+    """Take a step in the bins of a grid that this pass works on; return the loss and the fall."""
+    assert state.rows is not None
+    weights, height = state.weights[state.place(grid)], state.basis.height
+    if state.full or grid.number not in state.active:
+        bins = Bins(all_entries(grid, len(weights)), weights, height, penalty)
+        _note_active(state, descent, grid.number, bins)
+    active = state.active.get(grid.number)
+    if active is None:
+        weights[:], fall = descent.take(state.rows, bins)
+    else:
+        bins = Bins(active.entries, weights[active.numbers], height, penalty)
+        weights[active.numbers], fall = descent.take(state.rows, bins)
+    state.fall += fall
+    return state.rows.total, fall
+
+
+def _note_active(state: CoordinateDescentState, descent: Descent, number: int, bins: Bins) -> None:
+    """List the bins that have a weight or whose slope would give them one, if they are few."""
+    assert state.rows is not None
+    state.active.pop(number, None)
+    if bins.penalty.l1 == 0.0:
+        return
+    steep = np.abs(descent.slopes(state.rows, bins)) > bins.penalty.l1
+    chosen = np.any(steep | (bins.weights != 0), axis=1)
+    if chosen.mean() <= MOST_ACTIVE:
+        state.active[number] = Active(np.flatnonzero(chosen), bins.entries.picked(chosen))
