@@ -5,13 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bochner import callbacks, data, features, kernels, losses, solvers, stopping
-    from bochner.estimators import KernelClassifier, KernelRegressor, RandomFourier
+    from bochner.estimators import (
+        KernelClassifier,
+        KernelRegressor,
+        RandomBinning,
+        RandomFourier,
+    )
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "KernelClassifier",
     "KernelRegressor",
+    "RandomBinning",
     "RandomFourier",
     "callbacks",
     "data",

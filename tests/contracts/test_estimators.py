@@ -3,10 +3,20 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bochner import KernelClassifier, KernelRegressor, RandomFourier
-from bochner.solvers import DoublyStochastic
+from bochner import KernelClassifier, KernelRegressor, RandomBinning, RandomFourier
+from bochner.features import Binning
+from bochner.solvers import CoordinateDescent, DoublyStochastic
 
 SOLVERS = ["dsg", "udsg", "cdsg", DoublyStochastic(step="plain")]
+ON_BINS = [
+    KernelRegressor(features=Binning(32)),
+    KernelRegressor(features=Binning(32), solver=CoordinateDescent("l2"), alpha=1e-5),
+    KernelRegressor(features=Binning(32), solver="averaged"),
+    KernelClassifier(features=Binning(32)),
+    KernelClassifier(features=Binning(32), loss="squared"),
+    KernelClassifier(features=Binning(32), loss="logistic", solver="coordinate", alpha=1e-4),
+    KernelClassifier(features=Binning(32), loss="hinge"),
+]
 REPETITION = (
     "batches, blocks of features and the order of the rows go by the number of rows: a row of "
     "weight 2 and the same row twice are two different fits, close but not equal"
@@ -14,7 +24,7 @@ REPETITION = (
 
 
 def expected_failures(estimator):
-    if isinstance(estimator, RandomFourier):
+    if isinstance(estimator, RandomBinning | RandomFourier):
         return {}
     return {
         "check_sample_weight_equivalence_on_dense_data": REPETITION,
@@ -29,7 +39,8 @@ def expected_failures(estimator):
         for Machine in (KernelRegressor, KernelClassifier)
         for solver in SOLVERS
     ]
-    + [RandomFourier()],
+    + ON_BINS
+    + [RandomBinning(grids=8), RandomFourier()],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):

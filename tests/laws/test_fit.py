@@ -193,7 +193,7 @@ def test_the_bandwidth_of_a_named_kernel_can_be_searched(classes):
     search = GridSearchCV(classifier(max_passes=2), {"kernel__bandwidth": [0.01, 1.0]}, cv=3)
     assert search.fit(X, y).best_params_ == {"kernel__bandwidth": 1.0}
     assert search.best_estimator_.kernel == Gaussian(1.0)
-    assert search.estimator.kernel == "gaussian"
+    assert search.estimator.kernel == "auto"
 
 
 def test_a_threaded_search_gives_the_scores_of_a_sequential_one(classes):

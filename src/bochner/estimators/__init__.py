@@ -2,6 +2,7 @@
 
 from bochner.estimators.kernel_classifier import KernelClassifier
 from bochner.estimators.kernel_regressor import KernelRegressor
+from bochner.estimators.random_binning import RandomBinning
 from bochner.estimators.random_fourier import RandomFourier
 
-__all__ = ["KernelClassifier", "KernelRegressor", "RandomFourier"]
+__all__ = ["KernelClassifier", "KernelRegressor", "RandomBinning", "RandomFourier"]

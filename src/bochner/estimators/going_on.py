@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch, DataSource, RandomAccess
 from bochner.estimators.setup import Setup
-from bochner.loop import Training
+from bochner.features import BinningBasis
+from bochner.loop import Training, batch_size
 from bochner.problem import Problem
-from bochner.solvers import Solver
+from bochner.solvers import Solver, State
 
 HASHED_ROWS = 16_384  # at a time
+MOST_USED = 0.5  # of the bins: a model that uses fewer is made smaller when it is saved
 
 
 def on_the_same_rows(training: Training, solver: Solver[Any], problem: Problem) -> Training:
@@ -36,9 +39,52 @@ def on_new_rows(training: Training, solver: Solver[Any], problem: Problem) -> Tr
     training.state = solver.on_new_rows(problem, training.state)
     training.pass_ = training.position = 0
     training.state.pass_losses = []
-    training.batch_size = solver.rows_per_batch(problem)
+    training.batch_size = batch_size(solver, problem)
     training.memo, training.evaluations, training.forgotten = None, (), False
     return training
+
+
+def on_larger_basis(training: Training, solver: Solver[Any], problem: Problem) -> Training:
+    """Return a copy of the record for going on with more functions on the same rows."""
+    larger = on_new_rows(training, solver, problem)
+    larger.pass_ = training.pass_
+    return larger
+
+
+def require_steps(solver: Solver[Any]) -> None:
+    """Refuse to learn from rows as they come by a solver that needs all of them."""
+    if solver.walks != "shuffled":
+        raise AttributeError(
+            f"{type(solver).__name__} goes through all rows again and again, but partial_fit sees "
+            "some of them once. Leave solver='auto', or give 'dsg' or 'averaged'."
+        )
+
+
+def require_own(solver: Solver[Any], state: State) -> None:
+    """Refuse to go on from what another solver has left."""
+    if not isinstance(state, solver.state_type):
+        raise ValueError(
+            f"This model was fitted by another solver, so {type(solver).__name__} cannot go on "
+            "with it. Begin anew, and name the same solver each time: solver='averaged' for fit "
+            "followed by partial_fit on bins."
+        )
+
+
+def without_unused_bins(estimator: Any) -> dict[str, Any]:
+    """Return what a pickle holds instead of the attributes of a model with few bins in use.
+
+    The record for going on is left out: it knows all bins.
+    """
+    expansion = estimator.__dict__.get("expansion_")
+    if expansion is None or not isinstance(expansion.basis, BinningBasis):
+        return {}
+    used = expansion.weights.any(axis=1)
+    if used.mean() > MOST_USED:
+        return {}
+    basis = expansion.basis.restricted(used)
+    smaller = replace(expansion, basis=basis, weights=expansion.weights[used])
+    setup: Setup = replace(estimator._setup, basis=basis)
+    return setup.attributes(smaller) | {"_training": None, "_digest": None}
 
 
 def forget_rows(training: Training, solver: Solver[Any], problem: Problem) -> None:

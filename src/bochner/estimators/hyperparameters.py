@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from bochner.callbacks import Callback, ProgressBar
 from bochner.component import Component
+from bochner.estimators.choices import kernel_for, solver_for
 from bochner.estimators.named_components import NamedComponents
 from bochner.estimators.ranges import (
     require_callables,
@@ -20,8 +21,9 @@ from bochner.features import FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.solvers import Solver
-from bochner.stopping import NoImprovement, Passes, Seconds, Stop, Tolerance
+from bochner.stopping import NoImprovement, Passes, Seconds, Solved, Stop, Tolerance
 
+LOOKS, FEW_LOOKS = 5, 2  # without gain: at the weights of random steps, and of whole passes
 MOST_PASSES = 1_000  # where the user sets no limit and no rule ends the fit
 
 
@@ -37,11 +39,11 @@ class Hyperparameters(NamedComponents):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         loss: Any = "squared",
         features: Any = "fourier",
-        solver: Any = "dsg",
-        alpha: float = 1e-7,
+        solver: Any = "auto",
+        alpha: float | str = "auto",
         *,
         fit_intercept: bool = True,
         scale: str | None = None,
@@ -75,7 +77,8 @@ class Hyperparameters(NamedComponents):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        require_number("alpha", self.alpha, positive=False)
+        if not (isinstance(self.alpha, str) and self.alpha == "auto"):
+            require_number("alpha", self.alpha, positive=False)
         require_number("tol", self.tol, positive=False)
         require_number("max_seconds", self.max_seconds, positive=True, optional=True)
         require_count("max_passes", self.max_passes, optional=True)
@@ -84,17 +87,34 @@ class Hyperparameters(NamedComponents):
         require_jobs(self.n_jobs)
         require_memory(self.memory_budget)
         require_callables("callbacks", self.callbacks)
-        Kernel.resolve(self.kernel).check()
+        Kernel.resolve(self._meant("kernel")).check()
+
+    def _meant(self, name: str) -> Any:
+        """Return what a parameter stands for, for rows that can be read again."""
+        given = getattr(self, name)
+        if not (isinstance(given, str) and given == "auto"):
+            return given
+        if name == "kernel":
+            return kernel_for(self.features)
+        return solver_for(self.features, self.loss, once=False) if name == "solver" else given
+
+    def _solver(self, once: bool) -> Solver[Any]:
+        """Return the solver, for rows that can be read again or only once."""
+        named = isinstance(self.solver, str) and self.solver == "auto"
+        return Solver.resolve(solver_for(self.features, self.loss, once) if named else self.solver)
 
     def _early_stopping(self) -> bool | str:
         with_limit = self.early_stopping == "auto" and self.max_passes is not None
         return False if with_limit else self.early_stopping
 
-    def _rule(self, judged: bool) -> Stop:
+    def _rule(self, judged: bool, stochastic: bool, used: float) -> Stop:
         passes = MOST_PASSES if self.max_passes is None else self.max_passes
-        rule: Stop = NoImprovement(tol=self.tol) if judged else Tolerance(self.tol / 10)
-        rule = rule | Passes(passes)
-        return rule if self.max_seconds is None else rule | Seconds(self.max_seconds)
+        rule: Stop = Passes(passes) | Solved()
+        if judged:
+            rule = rule | NoImprovement(LOOKS if stochastic else FEW_LOOKS, self.tol)
+        elif stochastic:
+            rule = rule | Tolerance(self.tol / 10)
+        return rule if self.max_seconds is None else rule | Seconds(self.max_seconds - used)
 
     def _callbacks(self) -> tuple[Callback, ...]:
         given: tuple[Callback, ...] = tuple(self.callbacks or ())

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bochner.callbacks import Callback
 from bochner.data import DataSource
 from bochner.estimators.classes import class_counts, class_factors
-from bochner.estimators.kernel_machine import KernelMachine
+from bochner.estimators.kernel_machine import KernelMachine, learns_from_streams
 from bochner.estimators.targets import Labels, Targets
 from bochner.losses import Loss, Probabilistic
 
@@ -41,19 +41,24 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     Parameters
     ----------
     kernel : str or Kernel
-        "gaussian", "laplacian", "matern" or a component of `bochner.kernels`. A bandwidth
-        "median" is taken from a sample of the rows. `kernel__bandwidth` can be searched, also
-        where a name is given.
+        "gaussian", "laplacian", "matern" or a component of `bochner.kernels`; "auto" means
+        "laplacian" for bins and "gaussian" else. A bandwidth "median" is taken from a sample of
+        the rows. `kernel__bandwidth` can be searched, also where a name is given.
     loss : str or Loss
         "softmax", "logistic", "hinge", "squared_hinge", "squared" or a component of
         `bochner.losses`. Softmax and logistic give probabilities.
     features : str or FeatureMap
-        "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`.
+        "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`;
+        "binning", random grids for tables, also with categories, or `features.Binning(grids)`.
     solver : str or Solver
-        "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the same, reusing old features) or
-        `solvers.DoublyStochastic(...)`.
-    alpha : float
-        The regularisation.
+        "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the same, reusing old features);
+        "cg" (conjugate gradients, squared loss), "newton" (other smooth losses) for a finite
+        number of features; "coordinate" (a penalty that leaves few bins) and "averaged" (streams)
+        for bins; or a component of `bochner.solvers`. "auto": "dsg" for Fourier features; for
+        bins "cg", "newton" or, for rows that come once and losses with kinks, "averaged".
+    alpha : float or "auto"
+        The regularisation; "auto" leaves it to the solver: 0.1 / rows for "cg" and "newton",
+        1 / rows for "coordinate", 1e-7 for the others.
     class_weight : None, "balanced" or dict
         Weights of the classes.
     fit_intercept : bool
@@ -98,8 +103,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     stopped_because_ : str
         Why the fit ended.
     coef_, intercept_ : arrays
-        The weights of the columns that `RandomFourier` gives for the same kernel, size and
-        random_state (only for a finite feature map), and the constants.
+        The weights of the columns that `RandomFourier` or `RandomBinning` gives for the same
+        kernel, size and random_state (only for a finite feature map), and the constants.
+    binning_ : BinningDiagnostics
+        For bins: their number and that of the grids, kappa, the collision probability and the
+        speed-up that parallel coordinate descent can reach.
     kernel_, loss_, scaling_, expansion_
         The kernel with its bandwidth, the loss, the scaling or None, and the fitted function.
 
@@ -115,11 +123,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         loss: Any = "softmax",
         features: Any = "fourier",
-        solver: Any = "dsg",
-        alpha: float = 1e-7,
+        solver: Any = "auto",
+        alpha: float | str = "auto",
         *,
         class_weight: Any = None,
         fit_intercept: bool = True,
@@ -166,6 +174,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight, classes)  # type: ignore[no-any-return]
 
+    @available_if(learns_from_streams)  # type: ignore[untyped-decorator]
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -173,7 +182,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
         The first call settles the classes (give all of them), the bandwidth and the scaling.
         """
-        return self._partial_fit(X, y, sample_weight, classes)
+        return self._partial_fit(X, y, sample_weight, classes)  # type: ignore[no-any-return]
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return f: one number a row for two classes, one for each class else."""
@@ -202,8 +211,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         return cast(Labels, self._setup.targets)
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        X, y = validate_data(
-            self,
+        X, y = self._validated(
             X,
             y,
             accept_sparse="csr",

@@ -2,69 +2,64 @@
 
 from __future__ import annotations
 
-import warnings
-from abc import abstractmethod
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bochner.callbacks import History
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
-from bochner.data import DataSource, HeldOut, RandomAccess, Scaling, mapped, shuffled
+from bochner.data import DataSource, mapped
 from bochner.estimators.callback_protocol import (
     Asked,
     CallbackSupportMixin,
     PassReporter,
     with_callbacks,
 )
+from bochner.estimators.choices import alpha_for
+from bochner.estimators.convergence import warn_if_unfinished
 from bochner.estimators.going_on import (
     fingerprint,
     forget_rows,
+    on_larger_basis,
     on_new_rows,
     on_the_same_rows,
+    require_own,
+    require_steps,
     unchanged_on_error,
+    without_unused_bins,
 )
 from bochner.estimators.hyperparameters import Hyperparameters
-from bochner.estimators.seeds import seed_of
-from bochner.estimators.setup import Setup, in_single_precision
-from bochner.estimators.sources import (
-    array_source,
-    held_out_rows,
-    is_stream,
-    refuse_blocks,
-    split,
-    stream,
-)
-from bochner.estimators.targets import Targets
-from bochner.features import SAMPLE_ROWS, FeatureMap, prepare
-from bochner.kernels import Kernel
-from bochner.loop import INTERRUPTED, Solution, Training, run
-from bochner.losses import Loss
+from bochner.estimators.preparation import Preparation
+from bochner.estimators.setup import Setup
+from bochner.estimators.sources import is_stream
+from bochner.estimators.walk import Walk
+from bochner.loop import INTERRUPTED, Solution, Training, batch_size, run
 from bochner.problem import Problem
-from bochner.solvers import Solver
+from bochner.solvers import AveragedGradient, Solver
+from bochner.solvers.averaged_gradient import AveragedGradientState
 from bochner.stopping import OnePass
 
 PREDICTED_ROWS = 16_384  # at a time
 
 
-class KernelMachine(CallbackSupportMixin, Hyperparameters):  # type: ignore[misc]
+def learns_from_streams(estimator: Hyperparameters) -> bool:
+    """Whether the solver learns from rows as they come, so that there is a `partial_fit`."""
+    solver = estimator.solver
+    if isinstance(solver, str) and solver not in Solver.registry:
+        return True  # "auto" does, and an unknown name is refused when it is used
+    require_steps(Solver.resolve(solver))
+    return True
+
+
+class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
     """The way from rows to a fitted function; the estimators add what their targets need."""
 
-    _setup: Setup
-    _training: Training
+    _training: Training | None
     _digest: bytes | None
-
-    @abstractmethod
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        """Return rows and targets, checked as scikit-learn does."""
-
-    @abstractmethod
-    def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
-        """Return the coding of the targets in a source."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         self._check_parameters()
@@ -72,7 +67,7 @@ class KernelMachine(CallbackSupportMixin, Hyperparameters):  # type: ignore[misc
             solution = self._learn(X, y, sample_weight, classes)
         if solution.reason is INTERRUPTED:
             raise KeyboardInterrupt
-        self._warn_if_unfinished(solution)
+        warn_if_unfinished(solution, self.tol)
         return self
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
@@ -85,42 +80,80 @@ class KernelMachine(CallbackSupportMixin, Hyperparameters):  # type: ignore[misc
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
-        going_on = self.warm_start and self.__sklearn_is_fitted__()
+        going_on = self.warm_start and self.__dict__.get("_training") is not None
         source = self._source(X, y, sample_weight, reset=not going_on, least=2)
         setup = self._set_up(source, classes, going_on)
-        solver: Solver[Any] = Solver.resolve(self.solver)
-        problem = setup.problem(self.alpha, self.fit_intercept, source.n_rows)
+        solver = self._solver(source.once)
         settings = f"alpha={self.alpha}, fit_intercept={self.fit_intercept}, solver={solver}"
         digest = fingerprint(source, setup, settings)
-        training = self._training_to_go_on(solver, problem, digest) if going_on else None
+        walk = self._walk(source, setup, solver)
+        training = self._training_to_go_on(solver, walk.problem, digest) if going_on else None
         history = self._history(going_on)
         data = {} if is_stream(X) else {"X": X, "y": y, "metadata": _metadata(sample_weight)}
         reporter = PassReporter(self, data, setup.attributes)
-        rest = split(source, self._early_stopping(), setup.seed)
-        held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
         reporter.begin(self.max_passes)
-        solution = run(
-            solver,
-            problem,
-            mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup),
-            stop=self._rule(judged=held_out is not None) | Asked(reporter),
-            callbacks=(history, reporter, *self._callbacks()),
-            held_out=held_out,
-            training=training,
-        )
+        solution = self._run(solver, walk, training, history, reporter)
+        used = solution.progress.seconds
+        while (larger := self._grown(walk, solution)) is not None:
+            walk = self._walk(source, larger, solver)
+            training = on_larger_basis(solution.training, solver, walk.problem)
+            solution = self._run(solver, walk, training, history, reporter, used)
+            used += solution.progress.seconds
         if solution.reason.converged and not self.warm_start:
-            endless = setup.problem(self.alpha, self.fit_intercept, rows=None)
-            forget_rows(solution.training, solver, endless)
-        self._store(setup, solution, history, digest)
+            forget_rows(solution.training, solver, replace(walk.problem, rows=None))
+        self._store(walk.setup, solver, solution, history, digest)
         return solution
 
+    def _walk(self, source: DataSource, setup: Setup, solver: Solver[Any]) -> Walk:
+        return Walk.over(
+            source,
+            setup,
+            solver,
+            alpha=self.alpha,
+            intercept=self.fit_intercept,
+            early_stopping=self._early_stopping(),
+            memory=memory_budget(self.memory_budget),
+        )
+
+    def _run(
+        self,
+        solver: Solver[Any],
+        walk: Walk,
+        training: Training | None,
+        history: History,
+        reporter: PassReporter,
+        used: float = 0.0,
+    ) -> Solution:
+        return run(
+            solver,
+            walk.problem,
+            walk.source,
+            stop=self._rule(walk.held_out is not None, solver.walks == "shuffled", used)
+            | Asked(reporter),
+            callbacks=(history, reporter, *self._callbacks()),
+            held_out=walk.held_out,
+            training=training,
+        )
+
+    def _grown(self, walk: Walk, solution: Solution) -> Setup | None:
+        """Return a setup with a larger basis if the last growth was worth it."""
+        training = solution.training
+        if walk.held_out is None or not solution.reason.converged:
+            return None
+        loss = min(evaluation.loss for evaluation in training.evaluations)
+        if training.levels and loss > (1 - self.tol) * training.levels[-1]:
+            return None
+        training.levels += (loss,)
+        return walk.setup.grown()
+
     def _learn_a_chunk(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
-        going_on = self.__sklearn_is_fitted__()
+        going_on = self.__dict__.get("_training") is not None
         source = self._source(X, y, sample_weight, reset=not going_on, least=1)
         setup = self._set_up(source, classes, going_on)
-        solver: Solver[Any] = Solver.resolve(self.solver)
-        problem = setup.problem(self.alpha, self.fit_intercept, rows=None)
-        training = on_new_rows(self._training, solver, problem) if going_on else None
+        solver = self._solver(once=True)
+        alpha = alpha_for(self.alpha, solver, rows=None)
+        problem = setup.problem(alpha, self.fit_intercept, rows=None)
+        training = self._training_to_go_on(solver, problem, None) if going_on else None
         passes = self.n_iter_ if going_on else 0
         if training is not None:
             training.pass_ = passes
@@ -133,52 +166,21 @@ class KernelMachine(CallbackSupportMixin, Hyperparameters):  # type: ignore[misc
             callbacks=(history, *self._callbacks()),
             training=training,
         )
-        self._store(setup, solution, history, digest=None)
+        self._store(setup, solver, solution, history, digest=None)
         return solution
-
-    def _set_up(self, source: DataSource, classes: Any, going_on: bool) -> Setup:
-        """Return what holds for all calls: that of the first one, or what these rows say."""
-        loss: Loss = Loss.resolve(self.loss)
-        kernel, features = Kernel.resolve(self.kernel), FeatureMap.resolve(self.features)
-        recipe = f"kernel={kernel}, loss={loss}, features={features}, scale={self.scale!r}"
-        if "class_weight" in (parameters := self.get_params(deep=False)):
-            recipe += f", class_weight={parameters['class_weight']!r}"
-        if going_on:
-            self._setup.require(recipe)
-            self._setup.targets.require(classes)
-            return self._setup
-        seed = seed_of(self.random_state)
-        targets = self._targets(source, loss, classes)
-        scaling = None if self.scale is None else Scaling.learn(source, self.scale)  # type: ignore[arg-type]
-        sample = source.sample(SAMPLE_ROWS, seed)
-        sample = sample if scaling is None else scaling(sample)
-        in_single_precision(sample.X)
-        memory = memory_budget(self.memory_budget)
-        kernel, basis = prepare(kernel, features, sample, seed, np.float32, memory)
-        return Setup(seed, loss, kernel, basis, scaling, targets, recipe)
-
-    def _source(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int) -> DataSource:
-        if not is_stream(X):
-            refuse_blocks(X)
-            X, y = self._arrays(X, y, reset=reset, least=least)
-            return array_source(X, y, sample_weight)
-        source = stream(X, y, sample_weight)
-        if reset:
-            self.n_features_in_ = source.n_columns
-            self.__dict__.pop("feature_names_in_", None)
-        elif source.n_columns != self.n_features_in_:
-            raise ValueError(
-                f"X has {source.n_columns} columns, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}. Give the same columns."
-            )
-        return source
 
     def _training_to_go_on(
         self, solver: Solver[Any], problem: Problem, digest: bytes | None
     ) -> Training:
+        setup, training = self._setup, self._training
+        assert training is not None  # that is what going on means
+        if isinstance(solver, AveragedGradient) and setup.rows_in_bins is not None:
+            state = solver.continued(problem, self.expansion_, setup.rows_in_bins)
+            return Training(state, batch_size(solver, problem), rows=training.rows)
+        require_own(solver, training.state)
         if digest is not None and digest == self._digest:
-            return on_the_same_rows(self._training, solver, problem)
-        return on_new_rows(self._training, solver, problem)
+            return on_the_same_rows(training, solver, problem)
+        return on_new_rows(training, solver, problem)
 
     def _history(self, going_on: bool) -> History:
         history = History()
@@ -187,42 +189,37 @@ class KernelMachine(CallbackSupportMixin, Hyperparameters):  # type: ignore[misc
         return history
 
     def _store(
-        self, setup: Setup, solution: Solution, history: History, digest: bytes | None
+        self,
+        setup: Setup,
+        solver: Solver[Any],
+        solution: Solution,
+        history: History,
+        digest: bytes | None,
     ) -> None:
-        self.__dict__.pop("coef_", None)  # an endless basis has none
+        if isinstance(solver, AveragedGradient):
+            binning = solver.diagnostics(cast(AveragedGradientState, solution.training.state))
+            setup = replace(setup, binning=binning, rows_in_bins=None)
+        for name in ("coef_", "binning_"):  # an endless basis has none
+            self.__dict__.pop(name, None)
         self.__dict__.update(setup.attributes(solution.expansion))
         self._training, self._digest = solution.training, digest
         self.n_iter_ = solution.training.pass_ + (solution.training.position > 0)
         self.history_ = history.columns
         self.stopped_because_ = solution.reason.text
 
-    def _warn_if_unfinished(self, solution: Solution) -> None:
-        fall = solution.progress.fall
-        if solution.reason.converged or abs(fall) <= self.tol / 10:
-            return
-        far = (
-            f"in the last pass the training loss {'fell' if fall > 0 else 'rose'} by "
-            f"{abs(fall):.2g} of its first value (tol / 10 is {self.tol / 10:g})"
-            if np.isfinite(fall)
-            else "a single pass cannot tell how far it is"
-        )
-        warnings.warn(
-            f"The fit ended before it converged: {solution.reason}, and {far}. Raise max_passes or "
-            "max_seconds, or leave both None to fit until held-out rows gain no more.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
     def _evaluate(self, X: Any) -> NDArray[Any]:
         """Return f at rows, (rows, outputs), in float32 for float32 rows."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         values = np.empty((X.shape[0], self._setup.targets.outputs), X.dtype)
         with threads(self.n_jobs):
             for start in range(0, len(values), PREDICTED_ROWS):
                 rows = slice(start, start + PREDICTED_ROWS)
                 values[rows] = self.expansion_(self._setup.rows(X[rows]))
         return values
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | without_unused_bins(self)  # type: ignore[no-any-return]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "expansion_" in self.__dict__

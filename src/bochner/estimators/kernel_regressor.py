@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.metaestimators import available_if
 
 from bochner.data import DataSource
-from bochner.estimators.kernel_machine import KernelMachine
+from bochner.estimators.kernel_machine import KernelMachine, learns_from_streams
 from bochner.estimators.targets import Numbers, Targets
 from bochner.losses import Loss, Regression
 
@@ -24,18 +24,23 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     Parameters
     ----------
     kernel : str or Kernel
-        "gaussian", "laplacian", "matern" or a component of `bochner.kernels`. A bandwidth
-        "median" is taken from a sample of the rows. `kernel__bandwidth` can be searched, also
-        where a name is given.
+        "gaussian", "laplacian", "matern" or a component of `bochner.kernels`; "auto" means
+        "laplacian" for bins and "gaussian" else. A bandwidth "median" is taken from a sample of
+        the rows. `kernel__bandwidth` can be searched, also where a name is given.
     loss : str or Loss
         "squared" or a component of `bochner.losses`.
     features : str or FeatureMap
-        "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`.
+        "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`;
+        "binning", random grids for tables, also with categories, or `features.Binning(grids)`.
     solver : str or Solver
-        "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the same, reusing old features) or
-        `solvers.DoublyStochastic(...)`.
-    alpha : float
-        The regularisation.
+        "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the same, reusing old features);
+        "cg" (conjugate gradients, squared loss), "newton" (other smooth losses) for a finite
+        number of features; "coordinate" (a penalty that leaves few bins) and "averaged" (streams)
+        for bins; or a component of `bochner.solvers`. "auto": "dsg" for Fourier features; for
+        bins "cg", "newton" or, for rows that come once and losses with kinks, "averaged".
+    alpha : float or "auto"
+        The regularisation; "auto" leaves it to the solver: 0.1 / rows for "cg" and "newton",
+        1 / rows for "coordinate", 1e-7 for the others.
     fit_intercept : bool
         Whether f has an unpenalised constant.
     scale : None, "standard" or "range"
@@ -76,8 +81,11 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     stopped_because_ : str
         Why the fit ended.
     coef_, intercept_ : arrays
-        The weights of the columns that `RandomFourier` gives for the same kernel, size and
-        random_state (only for a finite feature map), and the constants.
+        The weights of the columns that `RandomFourier` or `RandomBinning` gives for the same
+        kernel, size and random_state (only for a finite feature map), and the constants.
+    binning_ : BinningDiagnostics
+        For bins: their number and that of the grids, kappa, the collision probability and the
+        speed-up that parallel coordinate descent can reach.
     kernel_, loss_, scaling_, expansion_
         The kernel with its bandwidth, the loss, the scaling or None, and the fitted function.
 
@@ -101,12 +109,13 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
+    @available_if(learns_from_streams)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go through these rows once, in their order, in batches of their own.
 
         The first call settles the bandwidth, the scaling and the number of columns.
         """
-        return self._partial_fit(X, y, sample_weight)
+        return self._partial_fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predictions, shaped as y was; float32 for float32 rows."""
@@ -114,8 +123,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         return self._setup.targets.restore(values)  # type: ignore[attr-defined,no-any-return]
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        return validate_data(  # type: ignore[no-any-return]
-            self,
+        return self._validated(  # type: ignore[no-any-return]
             X,
             y,
             accept_sparse="csr",

@@ -18,12 +18,17 @@ class NamedComponents(BaseEstimator):  # type: ignore[misc]
 
     families: ClassVar[dict[str, type[Component]]]
 
+    def _meant(self, name: str) -> Any:
+        """Return what a parameter stands for: what was given, or what "auto" means."""
+        return getattr(self, name)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, those of named components included."""
         params: dict[str, Any] = super().get_params(deep=deep)
         for name, family in self.families.items() if deep else ():
-            if isinstance(params[name], str) and params[name] in family.registry:
-                inner = family.resolve(params[name]).get_params()
+            meant = self._meant(name)
+            if isinstance(meant, str) and meant in family.registry:
+                inner = family.resolve(meant).get_params()
                 params |= {f"{name}__{key}": value for key, value in inner.items()}
         return params
 
@@ -34,6 +39,6 @@ class NamedComponents(BaseEstimator):  # type: ignore[misc]
         for key in params.keys() - outer.keys():
             name = key.partition("__")[0]
             if name in self.families and isinstance(getattr(self, name), str):
-                setattr(self, name, self.families[name].resolve(getattr(self, name)))
+                setattr(self, name, self.families[name].resolve(self._meant(name)))
         super().set_params(**{key: params[key] for key in params.keys() - outer.keys()})
         return self

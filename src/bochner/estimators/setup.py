@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from bochner.data import Batch, Scaling
 from bochner.estimators.targets import Targets
-from bochner.features import Basis
+from bochner.features import Basis, BinningDiagnostics, FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
@@ -22,16 +23,20 @@ LARGEST = 1e37  # that single precision holds, with room for a sum
 class Setup:
     """Seed, loss, kernel with its bandwidth, basis, scaling and coding of the targets.
 
-    `recipe` is what the user had asked for, in words, when it was settled.
+    `recipe` is what the user had asked for, in words, when it was settled. Of bins there are
+    diagnostics, and how many rows lie in each.
     """
 
     seed: int
     loss: Loss
     kernel: Kernel
+    features: FeatureMap
     basis: Basis
     scaling: Scaling | None
     targets: Targets
     recipe: str
+    binning: BinningDiagnostics | None = None
+    rows_in_bins: NDArray[np.int32] | None = None
 
     def rows(self, X: Any) -> Any:
         """Return rows as the basis takes them."""
@@ -59,10 +64,16 @@ class Setup:
             "intercept_": expansion.intercept,
             "n_features_used_": expansion.size,
         }
-        if self.basis.size is not None:
-            fitted["coef_"] = np.zeros((self.targets.outputs, self.basis.size))
-            fitted["coef_"][:, : expansion.size] = expansion.weights.T
+        if expansion.basis.size is not None:
+            fitted["coef_"] = _padded(expansion.weights.T, expansion.basis.size)
+        if self.binning is not None:
+            fitted["binning_"] = self.binning
         return fitted | self.targets.attributes()
+
+    def grown(self) -> Setup | None:
+        """Return the same with a larger basis, None if there is none."""
+        basis = self.features.grown(self.basis, self.kernel, self.seed)
+        return None if basis is None else replace(self, basis=basis)
 
     def require(self, recipe: str) -> None:
         """Refuse to go on with another recipe than the first fit's."""
@@ -71,6 +82,12 @@ class Setup:
                 f"Going on needs what the first fit had, {self.recipe}; got {recipe}. Set it back, "
                 "or begin anew: fit with warm_start=False."
             )
+
+
+def _padded(weights: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return the weights of all functions: those that have not been used are 0."""
+    missing = size - weights.shape[1]
+    return np.pad(weights, ((0, 0), (0, missing))) if missing > 0 else weights
 
 
 def in_single_precision(X: Any) -> Any:

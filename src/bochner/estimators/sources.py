@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y
 
 from bochner.data import (
     ArraySource,
@@ -20,6 +20,7 @@ from bochner.data import (
     mapped,
 )
 from bochner.estimators.setup import Setup
+from bochner.estimators.tables import Table
 
 HELD_OUT_SHARE = 0.1
 MOST_HELD_OUT = 2_500
@@ -39,6 +40,16 @@ def refuse_blocks(X: Any) -> None:
             "A list of blocks cannot be told from a list of rows. Give "
             "bochner.data.IteratorSource(blocks), or iter(blocks) to go through them once."
         )
+
+
+def validated_table(estimator: Any, table: Table, X: Any, y: Any, checks: dict[str, Any]) -> Any:
+    """Return the rows of a data frame with categories as numbers, and the targets if given."""
+    X = table.encode(X)
+    estimator.n_features_in_ = X.shape[1]
+    estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    if isinstance(y, str):  # scikit-learn's way to say that there is none to check
+        return check_array(X, **checks)
+    return check_X_y(X, y, **checks)
 
 
 def stream(X: Any, y: Any, sample_weight: Any) -> DataSource:

@@ -1,0 +1,249 @@
+"""Tables: data frames with text become arrays of numbers, at predict in the same way as at fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import repeat
+from numbers import Real
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+NUMBERS = (Real, Decimal, np.bool_)
+NUMBERS_AND_TEXT = (*NUMBERS, str)
+FLOATS = (float, np.floating)
+MISSING = ("NoneType", "NAType", "NaTType")  # by name: pandas need not be installed
+MOST_LISTED = 5
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame of pandas, of polars or of another library: named columns of a dtype each."""
+
+    columns: Any
+    dtypes: Any
+
+    def __getitem__(self, name: Any) -> Any: ...
+
+
+def has_categories(X: Any) -> bool:
+    """Tell a data frame with a column of text, or of anything else but numbers, from other rows.
+
+    >>> import pandas as pd
+    >>> has_categories(pd.DataFrame({"tree": ["oak", "ash"]})), has_categories([[1.0], [2.0]])
+    (True, False)
+    """
+    return isinstance(X, Frame) and any(not column.is_number for column in _columns(X))
+
+
+@dataclass(frozen=True)
+class Table:
+    """How a data frame becomes an array: numbers as they are, categories as whole numbers.
+
+    A category becomes its place 0, 1, ... among the sorted categories of its column; one that was
+    not there when the table was learned becomes the number of categories, unlike all of them.
+    Categories are compared by their text, in which whole numbers have no fraction: 1, 1.0 and "1"
+    are one category.
+
+    Parameters
+    ----------
+    names : tuple
+        The names of the columns, in their order.
+    categories : tuple
+        For each column its sorted categories as text, or None if it holds numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> trees = pd.DataFrame({"tree": ["oak", "ash", "oak"], "height": [21.5, 18.0, 30.0]})
+    >>> table = Table.learn(trees)
+    >>> table.categorical, table.categories
+    ((0,), (('ash', 'oak'), None))
+    >>> table.encode(trees)
+    array([[ 1. , 21.5],
+           [ 0. , 18. ],
+           [ 1. , 30. ]])
+    """
+
+    names: tuple[Hashable, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
+
+    @classmethod
+    def learn(cls, frame: Any) -> Table:
+        """Return the table of a data frame's columns; its numbers are looked at by `encode`."""
+        _require_frame(frame)
+        names = tuple(frame.columns)
+        _refuse_duplicates(names)
+        return cls(names, tuple(column.categories() for column in _columns(frame)))
+
+    @property
+    def categorical(self) -> tuple[int, ...]:
+        """The places of the columns of categories."""
+        return tuple(j for j, known in enumerate(self.categories) if known is not None)
+
+    def encode(self, frame: Any) -> NDArray[np.floating[Any]]:
+        """Return the rows as numbers, in float32 if all columns of numbers are, else in float64."""
+        _require_frame(frame)
+        self._require_names(tuple(frame.columns))
+        columns = list(map(_encoded, _columns(frame), self._places))
+        numbers = {column.dtype for column in columns if column.dtype.kind == "f"}
+        dtype = np.float32 if numbers == {np.dtype(np.float32)} else np.float64
+        return np.stack(columns, axis=1, dtype=dtype)
+
+    @cached_property
+    def _places(self) -> tuple[dict[str, int] | None, ...]:
+        return tuple(
+            None if known is None else {text: place for place, text in enumerate(known)}
+            for known in self.categories
+        )
+
+    def _require_names(self, names: tuple[Hashable, ...]) -> None:
+        if names == self.names:
+            return
+        _refuse_duplicates(names)
+        missing = [name for name in self.names if name not in names]
+        unexpected = [name for name in names if name not in self.names]
+        parts = [f"Missing: {_listed(missing)}."] if missing else []
+        parts += [f"Unexpected: {_listed(unexpected)}."] if unexpected else []
+        parts = parts or [f"They are in another order, which was: {_listed(self.names)}."]
+        raise ValueError(
+            f"The columns must be the {len(self.names)} that were there at fit, in the same order. "
+            f"{' '.join(parts)} Choose them by their names, frame[list of names]."
+        )
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a data frame: its name, its cells, and whether its dtype says category."""
+
+    name: Hashable
+    cells: NDArray[Any]
+    declared: bool
+
+    @cached_property
+    def types(self) -> frozenset[type]:
+        """The types of the cells."""
+        if self.cells.dtype != object:
+            return frozenset({self.cells.dtype.type})
+        return frozenset(map(type, self.cells))
+
+    @property
+    def is_number(self) -> bool:
+        """Whether there are only numbers and missing values, in whatever dtype."""
+        return not self.declared and not self._others(NUMBERS)
+
+    def categories(self) -> tuple[str, ...] | None:
+        """Return the texts that occur, sorted; None for a column of numbers."""
+        return None if self.is_number else tuple(sorted(set(self.texts())))
+
+    def numbers(self) -> NDArray[np.floating[Any]]:
+        """Return the cells of a column of numbers as float32 or float64."""
+        self._require(NUMBERS, "numbers, as at fit. Turn the column into numbers.")
+        numbers = self._floats()
+        self._require_finite(numbers)
+        return numbers
+
+    def texts(self) -> list[str]:
+        """Return the cells as text."""
+        self._require(
+            NUMBERS_AND_TEXT,
+            "numbers or text. Turn the column into numbers (a date into days since a fixed day), "
+            "or into text by astype(str).",
+        )
+        if all(issubclass(t, str) for t in self.types):
+            return self.cells.tolist()  # type: ignore[no-any-return]
+        self._require_finite(self._floats())
+        if self.cells.dtype == object:
+            return list(map(_text, self.cells))
+        distinct, places = np.unique(self.cells, return_inverse=True)
+        return np.array(list(map(_text, distinct)), object)[places].tolist()  # type: ignore[no-any-return]
+
+    def _floats(self) -> NDArray[np.floating[Any]]:
+        """Return the cells as numbers: NaN where one is missing, 0 for text."""
+        if self.cells.dtype == object:
+            return np.fromiter(map(_float, self.cells), np.float64, len(self.cells))
+        single = self.cells.dtype == np.float32
+        return self.cells.astype(np.float32 if single else np.float64, copy=False)
+
+    def _others(self, allowed: tuple[type, ...]) -> list[str]:
+        """Return the names of types that are not allowed; missing values are not among them."""
+        return sorted(t.__name__ for t in self.types if not _fits(t, allowed))
+
+    def _require(self, allowed: tuple[type, ...], wanted: str) -> None:
+        others = self._others(allowed)
+        if others:
+            raise ValueError(
+                f"Column {self.name!r} holds {', '.join(others)}, but must hold {wanted}"
+            )
+
+    def _require_finite(self, numbers: NDArray[np.floating[Any]]) -> None:
+        for bad, what in ((np.isnan(numbers), "missing"), (np.isinf(numbers), "infinite")):
+            if bad.any():
+                raise ValueError(
+                    f"Column {self.name!r} has {bad.sum()} {what} value(s), the first in row "
+                    f"{bad.argmax()} (counted from 0). Fill in others (for text a category such as "
+                    "'missing'), or drop those rows."
+                )
+
+
+def _columns(frame: Any) -> Iterator[Column]:
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        yield Column(name, np.asarray(frame[name]), str(dtype) == "category")
+
+
+def _encoded(column: Column, places: dict[str, int] | None) -> NDArray[Any]:
+    if places is None:
+        return column.numbers()
+    # Hashing the texts is several times as fast as np.unique, which sorts all rows.
+    found = map(places.get, column.texts(), repeat(len(places)))
+    return np.fromiter(found, np.int64, len(column.cells))
+
+
+def _fits(kind: type, allowed: tuple[type, ...]) -> bool:
+    # NumPy counts spans of time among the whole numbers.
+    is_allowed = issubclass(kind, allowed) and not issubclass(kind, np.timedelta64)
+    return is_allowed or kind.__name__ in MISSING
+
+
+def _float(cell: Any) -> float:
+    if isinstance(cell, str):
+        return 0.0
+    if type(cell).__name__ in MISSING:
+        return math.nan
+    try:
+        return float(cell)
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.inf
+
+
+def _text(cell: Any) -> str:
+    whole = isinstance(cell, FLOATS) and cell.is_integer()
+    return str(int(cell) if whole else cell)
+
+
+def _require_frame(frame: Any) -> None:
+    if not isinstance(frame, Frame):
+        raise ValueError(
+            "Rows must come in a data frame, since the fit is on columns of text; got "
+            f"{type(frame).__name__}. Give a data frame with the columns of the fit."
+        )
+
+
+def _refuse_duplicates(names: tuple[Hashable, ...]) -> None:
+    if len(set(names)) < len(names):
+        double = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        raise ValueError(
+            f"Columns must have names of their own; got more than one {_listed(double)}. Rename "
+            "or drop them."
+        )
+
+
+def _listed(names: Iterable[Hashable]) -> str:
+    texts = [repr(name) for name in names]
+    more = f" and {len(texts) - MOST_LISTED} more" if len(texts) > MOST_LISTED else ""
+    return ", ".join(texts[:MOST_LISTED]) + more

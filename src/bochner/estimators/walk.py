@@ -1,0 +1,72 @@
+"""Walk: what the loop goes through, made of what the user gave and of what the solver wants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bochner.data import Batch, DataSource, HeldOut, RandomAccess, mapped, shuffled
+from bochner.estimators.choices import alpha_for
+from bochner.estimators.setup import Setup
+from bochner.estimators.sources import held_out_rows, split
+from bochner.features import BinningBasis, BinningDiagnostics, Encoded
+from bochner.problem import Problem
+from bochner.solvers import Solver
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The rows in the form that the solver walks through, and the problem that they pose.
+
+    `setup` has the basis with all functions that the rows call for.
+    """
+
+    setup: Setup
+    problem: Problem
+    source: DataSource
+    held_out: Batch | None
+
+    @classmethod
+    def over(
+        cls,
+        source: DataSource,
+        setup: Setup,
+        solver: Solver[Any],
+        *,
+        alpha: Any,
+        intercept: bool,
+        early_stopping: bool | str,
+        memory: int,
+    ) -> Walk:
+        """Hold rows out if wanted; shuffle the others, or encode them all."""
+        rest = split(source, early_stopping, setup.seed)
+        held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
+        if solver.walks == "shuffled":
+            rows = source.n_rows
+            rest = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
+        else:
+            rest = _encoded(source, setup, solver, held_out, memory)
+            setup, rows = _with_bins(replace(setup, basis=rest.basis), rest), rest.n_rows
+        problem = setup.problem(alpha_for(alpha, solver, rows), intercept, rows)
+        return cls(setup, problem, rest, held_out)
+
+
+def _encoded(
+    source: DataSource, setup: Setup, solver: Solver[Any], held_out: Batch | None, memory: int
+) -> Encoded:
+    left_out = None if held_out is None else held_out.index
+    rows = solver.rows_per_batch(setup.problem(0.0, intercept=True, rows=source.n_rows))
+    return Encoded(mapped(source, setup), setup.basis, rows, memory, left_out)
+
+
+def _with_bins(setup: Setup, encoded: Encoded) -> Setup:
+    """Return the setup with the number of rows in each bin, if there are bins."""
+    basis = encoded.basis
+    if not isinstance(basis, BinningBasis):
+        return setup
+    rows = np.zeros(basis.size, np.int32)
+    for batch in encoded.batches(encoded.rows):
+        basis.count(batch.X, rows)
+    return replace(setup, binning=BinningDiagnostics.of(basis, rows), rows_in_bins=rows)

@@ -1,0 +1,250 @@
+"""What machines on bins promise, from rows to predictions."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from bochner import KernelClassifier, KernelRegressor, RandomBinning
+from bochner.data import ArraySource, IteratorSource
+from bochner.features import Binning, Fourier
+from bochner.kernels import Gaussian, Laplacian
+from bochner.solvers import CoordinateDescent
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+SOLVERS = {
+    "cg": KernelRegressor(features=Binning(16), random_state=0),
+    "newton": KernelClassifier(features=Binning(16), random_state=0),
+    "coordinate": KernelClassifier(
+        features=Binning(16),
+        loss="logistic",
+        solver="coordinate",
+        alpha=1e-3,
+        random_state=0,
+    ),
+    "averaged": KernelClassifier(features=Binning(16), loss="hinge", max_passes=5, random_state=0),
+}
+
+
+@pytest.fixture(params=SOLVERS)
+def model(request):
+    return clone(SOLVERS[request.param])
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    return X, (X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=1500) > 0).astype(int)
+
+
+def values(model, X):
+    return model.predict(X) if isinstance(model, KernelRegressor) else model.decision_function(X)
+
+
+def test_bins_learn_what_the_kernel_can(model, table):
+    X, y = table
+    assert model.fit(X, y).score(X, y) > 0.7
+    assert isinstance(model.kernel_, Laplacian)
+    assert model.binning_.bins == model.coef_.shape[1]
+
+
+@pytest.mark.parametrize("change", [{"n_jobs": 1}, {"memory_budget": 0}, {"memory_budget": "60kB"}])
+def test_threads_and_memory_do_not_change_a_bit(model, table, change):
+    if "memory_budget" in change and model.solver == "coordinate":
+        pytest.skip("coordinate descent keeps the bins")
+    X, y = table
+    expected = values(model.fit(X, y), X)
+    other = clone(model).set_params(**change).fit(X, y)
+    np.testing.assert_array_equal(values(other, X), expected)
+
+
+def test_the_transformer_has_the_columns_of_coef_(table):
+    X, y = table
+    machine = KernelRegressor(features=Binning(8), random_state=3).fit(X, y)
+    columns = RandomBinning(grids=8, random_state=3).fit(X).transform(X)
+    assert columns.shape[1] == machine.coef_.shape[1]
+    predicted = columns @ machine.coef_[0].astype(np.float64) + machine.intercept_
+    np.testing.assert_allclose(predicted, machine.predict(X), atol=1e-6)
+
+
+def test_the_transformer_keeps_the_dtype_and_gives_sparse_rows(table):
+    X = table[0].astype(np.float32)
+    columns = RandomBinning(grids=4, random_state=0).fit_transform(X)
+    assert columns.dtype == np.float32
+    assert sp.issparse(columns)
+    np.testing.assert_array_equal(columns.count_nonzero(axis=1), 4)
+
+
+def test_an_interrupted_fit_goes_on_bit_for_bit(model, table):
+    X, y = table
+    limit = 6
+    whole = clone(model).set_params(max_passes=limit, warm_start=True).fit(X, y)
+    parts = clone(model).set_params(max_passes=2, warm_start=True).fit(X, y)
+    parts = pickle.loads(pickle.dumps(parts)).set_params(max_passes=limit).fit(X, y)
+    np.testing.assert_array_equal(values(parts, X), values(whole, X))
+    assert parts.n_iter_ == whole.n_iter_
+
+
+def test_a_ctrl_c_loses_nothing(table):
+    X, y = table
+
+    def press(progress):
+        if progress.step == 5:
+            raise_signal()
+
+    def raise_signal():
+        import signal
+
+        signal.raise_signal(signal.SIGINT)
+
+    whole = KernelRegressor(features=Binning(8), random_state=0, warm_start=True).fit(X, y)
+    model = KernelRegressor(features=Binning(8), random_state=0, warm_start=True, callbacks=[press])
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    model.set_params(callbacks=None).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+
+
+def test_a_source_and_sparse_rows_give_what_arrays_give(table):
+    X, y = table
+    X = np.round(X) * (X > 0)
+    expected = KernelRegressor(features=Binning(8), random_state=0).fit(X, y).predict(X)
+    for other in (ArraySource(X, y), ArraySource(sp.csr_array(X), y)):
+        model = KernelRegressor(features=Binning(8), random_state=0).fit(other)
+        np.testing.assert_array_equal(model.predict(X), expected)
+
+
+def test_a_source_that_can_only_be_read_in_order_is_learned_by_passes(table):
+    X, y = table
+
+    blocks = [(X[i : i + 100], y[i : i + 100]) for i in range(0, len(X), 100)]
+    model = KernelRegressor(features=Binning(8), random_state=0, early_stopping=False)
+    expected = clone(model).fit(X, y).score(X, y)
+    assert model.fit(IteratorSource(blocks)).score(X, y) == pytest.approx(expected, abs=0.02)
+
+
+def test_streams_are_learned_as_they_come(table):
+    X, y = table
+    model = KernelClassifier(features=Binning(16), loss="logistic", random_state=0)
+    for i in range(0, len(X), 300):
+        model.partial_fit(X[i : i + 300], y[i : i + 300], classes=[0, 1])
+    assert model.score(X, y) > 0.7
+    assert model.coef_.shape[1] == model.expansion_.basis.size
+
+
+def test_partial_fit_goes_on_from_what_passes_have_found(table):
+    X, y = table
+    model = KernelRegressor(features=Binning(16), random_state=0).fit(X[:1000], y[:1000])
+    before = model.score(X, y)
+    model.partial_fit(X[1000:], y[1000:])
+    assert model.score(X, y) > before
+    assert model.binning_.grids == 16
+    model.partial_fit(X[:100], y[:100])
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_solvers_of_passes_have_no_partial_fit(table):
+    model = KernelRegressor(features=Binning(8), solver="cg")
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match="partial_fit"):
+        model.partial_fit(*table)
+
+
+def test_open_numbers_of_grids_grow_while_held_out_rows_gain(table):
+    X, y = table
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(6000, 4))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] * X[:, 2]
+    fixed = KernelRegressor(features=Binning(64), random_state=0).fit(X, y)
+    open_ = KernelRegressor(features="binning", random_state=0).fit(X, y)
+    assert open_.binning_.grids > 64
+    assert open_.score(X, y) > fixed.score(X, y)
+
+
+def test_held_out_rows_have_no_say(table):
+    X, y = table
+    model = KernelRegressor(features=Binning(8), early_stopping=True, random_state=0)
+    a = model.fit(X, y)
+    held_out = ArraySource(X, y)  # the rows of the split are found by their hash
+    from bochner.estimators.sources import split
+
+    index = split(held_out, True, seed=a._setup.seed).held_out().index
+    other = y.astype(float)
+    other[index] += 100.0
+    weights = clone(model).set_params(max_passes=3).fit(X, other).coef_
+    np.testing.assert_array_equal(weights, clone(model).set_params(max_passes=3).fit(X, y).coef_)
+
+
+def test_a_pickled_l1_model_is_small_and_predicts_the_same(table):
+    X, y = table
+    model = KernelClassifier(
+        features=Binning(32),
+        loss="logistic",
+        solver=CoordinateDescent("l1"),
+        alpha=5e-3,
+        random_state=0,
+    ).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    used = int(np.count_nonzero(model.coef_))
+    assert again.coef_.shape[1] == used < 0.2 * model.coef_.shape[1]
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert len(pickle.dumps(again)) < 0.5 * model.coef_.nbytes + 100_000
+    assert again.set_params(warm_start=True).fit(X, y).score(X, y) > 0.7
+
+
+def test_a_frame_with_text_just_works():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "green", "blue"], 2000),
+            "size": rng.normal(size=2000),
+            "shape": pd.Categorical(rng.choice(["round", "square"], 2000)),
+        }
+    )
+    y = (frame["colour"] == "red") * 1.0 + (frame["shape"] == "round") * (frame["size"] > 0)
+    model = KernelRegressor(features=Binning(64), scale="standard", random_state=0).fit(frame, y)
+    assert model.score(frame, y) > 0.95
+    assert list(model.feature_names_in_) == ["colour", "size", "shape"]
+    unseen = frame.assign(colour="violet")
+    assert np.isfinite(model.predict(unseen)).all()
+    with pytest.raises(ValueError, match="colour"):
+        model.predict(frame[["size", "shape", "colour"]])
+    with pytest.raises(ValueError, match="binning"):
+        KernelRegressor().fit(frame, y)
+    columns = RandomBinning(grids=8, random_state=0).fit(frame).transform(frame)
+    assert columns.shape[0] == 2000
+
+
+def test_other_kernels_are_refused_by_a_sentence(table):
+    with pytest.raises(ValueError, match="law of pitches"):
+        KernelRegressor(kernel=Gaussian(1.0), features="binning").fit(*table)
+
+
+def test_an_endless_basis_is_refused_by_solvers_of_passes(table):
+    with pytest.raises(ValueError, match="Fourier\\(4096\\)"):
+        KernelRegressor(solver="cg").fit(*table)
+
+
+def test_conjugate_gradients_also_solve_fourier_features(table):
+    X, y = table
+    model = KernelRegressor(features=Fourier(256), solver="cg", alpha=1e-4, random_state=0)
+    assert model.fit(X, y).score(X, y) > 0.6
+
+
+def test_the_default_kernel_can_be_searched():
+    model = KernelRegressor(features="binning").set_params(kernel__bandwidth=3.0)
+    assert model.kernel == Laplacian(3.0)
+    assert "kernel__bandwidth" in KernelRegressor(features="binning").get_params()
+
+
+def test_far_values_are_refused_at_predict(table):
+    X, y = table
+    model = KernelRegressor(features=Binning(4), random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="cannot be told apart"):
+        model.predict(X * 1e20)
