@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bochner import KernelClassifier, KernelRegressor
 from bochner.features import Binning
-from bochner.kernels import Laplacian
+from bochner.kernels import Laplacian, Stretched
 from common import Times, load, timed
 
 SEARCHED_ROWS = 100_000  # for the first look; what it likes best is looked at again on all rows
@@ -102,11 +102,26 @@ class Split:
 
 @dataclass(frozen=True)
 class Setting:
-    """Bandwidth and ridge (on the sum over the rows), and the seconds that it took to find them."""
+    """Bandwidth, ridge (on the sum over the rows) and scales of the columns, None for all 1.
+
+    `seconds` is how long it took to find them.
+    """
 
     bandwidth: float
     ridge: float
     seconds: float = 0.0
+    scales: np.ndarray | None = None
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel."""
+        kernel = Laplacian(self.bandwidth)
+        return kernel if self.scales is None else Stretched(kernel, self.scales)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What is written down."""
+        return vars(self) | {"scales": None if self.scales is None else self.scales.tolist()}
 
 
 def split(task: Task, folder: Path, quick: bool) -> Split:
@@ -130,7 +145,7 @@ def machine(task: Task, setting: Setting, rows: int, features: Any, **more: Any)
     kind = KernelRegressor if task.kind == "numbers" else KernelClassifier
     settings = {"solver": "cg", "scale": "range", "random_state": 0} | more
     return kind(
-        kernel=Laplacian(setting.bandwidth),
+        kernel=setting.kernel,
         loss="squared",
         features=features,
         alpha=setting.ridge / rows,

@@ -84,13 +84,17 @@ class RowLimit(Stop):
 
 @dataclass(frozen=True)
 class Seconds(Stop):
-    """Stop after some time in this run, at the end of the batch under way."""
+    """Stop after some time in this run, at the end of the batch under way.
+
+    `used` is what earlier runs of the same fit have taken of it.
+    """
 
     most: float
+    used: float = 0.0
 
     def __call__(self, progress: Progress) -> Reason | None:
         """Return a reason once the time is up."""
-        if progress.seconds < self.most:
+        if self.used + progress.seconds < self.most:
             return None
         return Reason(f"{self.most:g} seconds were up (max_seconds)", converged=False)
 

@@ -30,9 +30,9 @@ def rows(n=3000, seed=0):
     return X, y
 
 
-def problem(loss=None, outputs=1, alpha=1e-6, grids=GRIDS, columns=3, **changes):
+def problem(loss=None, outputs=1, alpha=1e-6, grids=GRIDS, columns=3, memory=None, **changes):
     sample = ArraySource(np.zeros((1, columns))).sample(1)
-    basis = Binning(grids).build(Laplacian(0.4), sample, seed=0)
+    basis = Binning(grids).build(Laplacian(0.4), sample, seed=0, memory=memory)
     return Problem(basis, loss or Squared(), alpha, outputs, **changes)
 
 
@@ -164,7 +164,7 @@ def test_a_run_that_goes_on_is_the_uninterrupted_one(monkeypatch, copied):
     solver, task, source = AveragedGradient(), problem(), ArraySource(X, y)
     whole = run(solver, task, source, stop=Passes(2))
     part = run(solver, task, source, stop=RowLimit(1000))
-    monkeypatch.setattr(averaged_gradient, "free_memory", lambda: 0)  # another machine
+    task.basis.memory = 0  # another machine
     rest = run(solver, task, source, stop=Passes(2), training=copied(part.training))
     assert_same(rest.expansion, whole.expansion, X)
     assert rest.training.state.pass_losses == whole.training.state.pass_losses
@@ -270,12 +270,13 @@ def test_where_no_bin_is_admitted_any_more_the_constant_is_left():
     assert abs(f.intercept[0] - y.mean()) < 0.15
 
 
-def test_automatic_bins_take_a_quarter_of_the_free_memory(monkeypatch):
-    monkeypatch.setattr(averaged_gradient, "free_memory", lambda: 4 * 60 * 1000 * GRIDS)
-    state = AveragedGradient().init(problem(), batch(*rows(10)))
+def test_automatic_bins_take_the_memory_budget():
+    memory = 60 * 1000 * GRIDS
+    state = AveragedGradient().init(problem(memory=memory), batch(*rows(10)))
     assert state.most == 1000
     X, y = rows(10)
-    assert AveragedGradient().init(problem(outputs=2), batch(X, np.tile(y, 2))).most == 500
+    two = problem(outputs=2, memory=memory)
+    assert AveragedGradient().init(two, batch(X, np.tile(y, 2))).most == 500
 
 
 def test_rows_of_a_memo_are_seen_through_the_present_bins():

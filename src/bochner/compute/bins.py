@@ -19,7 +19,7 @@ ROUND = 6755399441055744.0
 ROUND_BITS = int(np.float64(ROUND).view(np.uint64))
 FURTHEST = 2.0**51  # whole numbers beyond would be misread
 TILE = 1024  # rows whose fingerprints stay in the L1 cache
-GATHERED_ROWS = 16_384, 131_072  # at a time, fewest and most: a grid's weights are read for each
+GATHERED_ROWS = 8_192, 131_072  # at a time, fewest and most: a grid's weights are read for each
 FILLED = 4  # a column is worked on as a whole if more than a quarter of it is not zero
 
 
@@ -129,7 +129,9 @@ def scatter(
 
     A grid is summed by one thread, in the order of the rows and in float64.
     """
-    values = np.ascontiguousarray(values)
+    values = writable(values)
+    if len(out) != starts[-1]:
+        raise ValueError(f"There are {starts[-1]} bins; got room for {len(out)} sums.")
 
     def add(grid: int, _: int) -> None:
         place = out[starts[grid] : starts[grid + 1]]

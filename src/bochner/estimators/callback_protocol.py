@@ -49,7 +49,7 @@ class PassReporter:
             self._fit.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
     def __call__(self, progress: Progress) -> None:
-        """Open and close the task of a pass, as the progress says; at last that of the fit."""
+        """Open and close the task of a pass, as the progress says."""
         if self._fit is None or progress.reason is FAILED:
             return
         self._progress = progress
@@ -57,8 +57,12 @@ class PassReporter:
             self._begin_pass()
         else:
             self._end_pass()
-        if progress.reason is not None:
+
+    def finish(self) -> None:
+        """Close the task of the fit, which may have been several runs."""
+        if self._fit is not None:
             self._end(self._fit)
+        self._progress = None  # it holds the state of the fit
 
     def _begin_pass(self) -> None:
         if self._pass is None:

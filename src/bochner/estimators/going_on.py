@@ -73,17 +73,18 @@ def require_own(solver: Solver[Any], state: State) -> None:
 def without_unused_bins(estimator: Any) -> dict[str, Any]:
     """Return what a pickle holds instead of the attributes of a model with few bins in use.
 
-    The record for going on is left out: it knows all bins.
+    The record for going on is left out: it knows all bins. A fit that has not ended keeps both.
     """
-    expansion = estimator.__dict__.get("expansion_")
-    if expansion is None or not isinstance(expansion.basis, BinningBasis):
+    training, expansion = (estimator.__dict__.get(name) for name in ("_training", "expansion_"))
+    ended = training is not None and training.forgotten
+    if not ended or not isinstance(expansion.basis, BinningBasis):
         return {}
     used = expansion.weights.any(axis=1)
-    if used.mean() > MOST_USED:
+    if used.sum() > MOST_USED * len(used):
         return {}
     basis = expansion.basis.restricted(used)
     smaller = replace(expansion, basis=basis, weights=expansion.weights[used])
-    setup: Setup = replace(estimator._setup, basis=basis)
+    setup: Setup = replace(estimator._setup, basis=basis, rows_in_bins=None)
     return setup.attributes(smaller) | {"_training": None, "_digest": None}
 
 

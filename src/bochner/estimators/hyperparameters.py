@@ -114,7 +114,7 @@ class Hyperparameters(NamedComponents):
             rule = rule | NoImprovement(LOOKS if stochastic else FEW_LOOKS, self.tol)
         elif stochastic:
             rule = rule | Tolerance(self.tol / 10)
-        return rule if self.max_seconds is None else rule | Seconds(self.max_seconds - used)
+        return rule if self.max_seconds is None else rule | Seconds(self.max_seconds, used)
 
     def _callbacks(self) -> tuple[Callback, ...]:
         given: tuple[Callback, ...] = tuple(self.callbacks or ())

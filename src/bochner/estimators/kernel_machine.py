@@ -84,7 +84,8 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
         source = self._source(X, y, sample_weight, reset=not going_on, least=2)
         setup = self._set_up(source, classes, going_on)
         solver = self._solver(source.once)
-        settings = f"alpha={self.alpha}, fit_intercept={self.fit_intercept}, solver={solver}"
+        settings = f"alpha={self.alpha}, fit_intercept={self.fit_intercept}, solver={solver}, "
+        settings += f"early_stopping={self._early_stopping()}"
         digest = fingerprint(source, setup, settings)
         walk = self._walk(source, setup, solver)
         training = self._training_to_go_on(solver, walk.problem, digest) if going_on else None
@@ -95,13 +96,20 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
         solution = self._run(solver, walk, training, history, reporter)
         used = solution.progress.seconds
         while (larger := self._grown(walk, solution)) is not None:
-            walk = self._walk(source, larger, solver)
+            try:
+                walk = self._walk(source, larger, solver)
+            except KeyboardInterrupt:  # what was learned with fewer functions is not lost
+                solution = replace(solution, reason=INTERRUPTED)
+                break
             training = on_larger_basis(solution.training, solver, walk.problem)
             solution = self._run(solver, walk, training, history, reporter, used)
             used += solution.progress.seconds
+        reporter.finish()
+        # The progress can make the function, so it holds a state that may have been forgotten.
+        solution = replace(solution, progress=replace(solution.progress, expansion=None))
         if solution.reason.converged and not self.warm_start:
             forget_rows(solution.training, solver, replace(walk.problem, rows=None))
-        self._store(walk.setup, solver, solution, history, digest)
+        self._store(walk.counted(), solver, solution, history, digest)
         return solution
 
     def _walk(self, source: DataSource, setup: Setup, solver: Solver[Any]) -> Walk:
@@ -147,7 +155,12 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
         return walk.setup.grown()
 
     def _learn_a_chunk(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
-        going_on = self.__dict__.get("_training") is not None
+        going_on = self.__sklearn_is_fitted__()
+        if going_on and self._training is None:
+            raise ValueError(
+                "This model was made smaller when it was saved, and what partial_fit needs is not "
+                "in it any more. Fit it anew, or keep the one that was not saved."
+            )
         source = self._source(X, y, sample_weight, reset=not going_on, least=1)
         setup = self._set_up(source, classes, going_on)
         solver = self._solver(once=True)

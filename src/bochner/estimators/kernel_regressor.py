@@ -54,15 +54,17 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         are at least 1,000 rows (or nobody knows how many) that can be read more than once.
     tol : float
         How much the loss has to fall to be worth going on: relative, on held-out rows over the
-        last five looks (20 steps); or a tenth of it, relative to the first value, on the training
-        rows over the last three passes (32 steps at least).
+        last five looks (20 steps), or two passes of solvers that move once a pass; without
+        held-out rows a tenth of it, relative to the first value, on the training rows over the
+        last three passes (32 steps at least), where solvers have no tolerance of their own.
     warm_start : bool
         Whether `fit` goes on from where the last one stopped.
     n_jobs : int or None
         Threads; None means all cores. The result does not depend on it.
     memory_budget : int, str or None
         Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+        free memory. The result does not depend on it, but for bins on streams ("averaged"): what
+        does not fit into it has weight 0.
     random_state : int, RandomState, Generator or None
         Determines the features, the order of the rows and the held-out rows.
     callbacks : iterable of callables or None
@@ -73,7 +75,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     Attributes
     ----------
     n_features_used_ : int
-        How many functions of the basis have a weight.
+        How many functions of the basis have a weight, which may be 0.
     n_iter_ : int
         Passes over the rows, the last one perhaps not finished.
     history_ : dict of lists
@@ -82,7 +84,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         Why the fit ended.
     coef_, intercept_ : arrays
         The weights of the columns that `RandomFourier` or `RandomBinning` gives for the same
-        kernel, size and random_state (only for a finite feature map), and the constants.
+        kernel, size and random_state (only for a finite feature map, and not for "averaged",
+        which meets the rows in another order), and the constants.
     binning_ : BinningDiagnostics
         For bins: their number and that of the grids, kappa, the collision probability and the
         speed-up that parallel coordinate descent can reach.

@@ -74,7 +74,7 @@ class Preparation(Hyperparameters):
     def _scaling(self, source: DataSource, features: FeatureMap) -> Scaling | None:
         if self.scale is None:
             return None
-        return Scaling.learn(source, self.scale).without(features.categories())  # type: ignore[arg-type]
+        return Scaling.learn(source, self.scale).without(features.categories(source.n_columns))  # type: ignore[arg-type]
 
     def _source(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int) -> DataSource:
         if not is_stream(X):

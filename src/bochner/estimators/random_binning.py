@@ -103,7 +103,9 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
         self.kernel_, basis = prepare(self.kernel, features, sample, seed)
         self.basis_: BinningBasis
         self.basis_, code = basis.extended(X)  # type: ignore[assignment]
-        self.binning_ = BinningDiagnostics.of(self.basis_, self.basis_.squares(code))
+        rows = np.zeros(self.basis_.size, np.int32)
+        self.basis_.count(code, rows)
+        self.binning_ = BinningDiagnostics.of(self.basis_, rows)
 
     @property
     def _n_features_out(self) -> int:

@@ -48,9 +48,19 @@ class Walk:
             rest = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
         else:
             rest = _encoded(source, setup, solver, held_out, memory)
-            setup, rows = _with_bins(replace(setup, basis=rest.basis), rest), rest.n_rows
+            setup, rows = replace(setup, basis=rest.basis), rest.n_rows
         problem = setup.problem(alpha_for(alpha, solver, rows), intercept, rows)
         return cls(setup, problem, rest, held_out)
+
+    def counted(self) -> Setup:
+        """Return the setup with the number of rows in each bin, if there are bins."""
+        encoded, basis = self.source, self.setup.basis
+        if not isinstance(encoded, Encoded) or not isinstance(basis, BinningBasis):
+            return self.setup
+        rows = np.zeros(basis.size, np.int32)
+        for batch in encoded.batches(encoded.rows):
+            basis.count(batch.X, rows)
+        return replace(self.setup, binning=BinningDiagnostics.of(basis, rows), rows_in_bins=rows)
 
 
 def _encoded(
@@ -59,14 +69,3 @@ def _encoded(
     left_out = None if held_out is None else held_out.index
     rows = solver.rows_per_batch(setup.problem(0.0, intercept=True, rows=source.n_rows))
     return Encoded(mapped(source, setup), setup.basis, rows, memory, left_out)
-
-
-def _with_bins(setup: Setup, encoded: Encoded) -> Setup:
-    """Return the setup with the number of rows in each bin, if there are bins."""
-    basis = encoded.basis
-    if not isinstance(basis, BinningBasis):
-        return setup
-    rows = np.zeros(basis.size, np.int32)
-    for batch in encoded.batches(encoded.rows):
-        basis.count(batch.X, rows)
-    return replace(setup, binning=BinningDiagnostics.of(basis, rows), rows_in_bins=rows)

@@ -49,8 +49,8 @@ class Basis(ABC):
         return self.project(code, G, start, stop)
 
     @abstractmethod
-    def squares(self, code: Code, weight: NDArray[Any] | None = None) -> NDArray[np.float64]:
-        """Return sum_i weight_i phi_j(x_i)^2, (functions,): the diagonal of Phi'Phi."""
+    def squares(self, code: Code, weight: NDArray[Any] | None, total: NDArray[Any]) -> None:
+        """Add sum_i weight_i phi_j(x_i)^2 to `total`, (functions,): the diagonal of Phi'W Phi."""
 
     def accumulate(self, code: Code, G: NDArray[Any], total: NDArray[Any]) -> None:
         """Add sum_i phi_j(x_i) G_i to `total`, (functions, outputs)."""
@@ -63,6 +63,10 @@ class Basis(ABC):
         they are.
         """
         return self, self.encode(X)
+
+    def settle(self) -> None:
+        """Be told that no more functions are to come for the time being; most need not care."""
+        return
 
     def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
         """Return weights that belong to an earlier basis in the places of this one, 0 elsewhere."""

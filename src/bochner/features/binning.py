@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from bochner.compute.memory import memory_budget
 from bochner.compute.random import Random
 from bochner.data.batch import Batch
 from bochner.features.basis import Basis
@@ -72,18 +73,27 @@ class Binning(FeatureMap, name="binning"):
     ) -> BinningBasis:
         """Return a basis of grids in which no bin is known yet."""
         kernel, n_columns = separable(kernel), sample.X.shape[1]
+        _require_whole(sample.X, self.categories(n_columns))
         numbers = range(_checked_grids(self.grids))
-        categorical = self._categorical(n_columns)
+        categorical = self.categories(n_columns)
         grids = tuple(drawn(kernel, n_columns, categorical, seed, r) for r in numbers)
-        return BinningBasis(grids, kernel.variance)
+        return BinningBasis(grids, kernel.variance, memory_budget(memory))
 
-    def categories(self) -> tuple[int, ...]:
-        """Return the categorical columns."""
-        return () if isinstance(self.categorical, str) else tuple(self.categorical)
+    def categories(self, n_columns: int) -> tuple[int, ...]:
+        """Return the categorical columns; numbers that are none are refused."""
+        if isinstance(self.categorical, str):
+            if self.categorical != "auto":
+                raise ValueError(_expected_categorical(self.categorical, n_columns))
+            return ()
+        numbers = tuple(self.categorical)
+        if not all(isinstance(j, Integral) and 0 <= int(j) < n_columns for j in numbers):
+            raise ValueError(_expected_categorical(self.categorical, n_columns))
+        return tuple(int(j) for j in numbers)
 
     def for_categories(self, columns: tuple[int, ...]) -> Binning:
         """Return the same for rows in which these columns, too, are categories."""
-        return replace(self, categorical=tuple(sorted({*self.categories(), *columns})))
+        before = () if isinstance(self.categorical, str) else tuple(self.categorical)
+        return replace(self, categorical=tuple(sorted({*before, *columns})))
 
     def grown(self, basis: Basis, kernel: Kernel, seed: int) -> BinningBasis | None:
         """Return the basis with twice as many grids, if their number is open."""
@@ -92,7 +102,7 @@ class Binning(FeatureMap, name="binning"):
         if self.grids != "auto" or 2 * known > MANY_GRIDS:
             return None
         draw = partial(drawn, separable(kernel), basis.n_columns)
-        categorical = self._categorical(basis.n_columns)
+        categorical = self.categories(basis.n_columns)
         return basis.with_grids(tuple(draw(categorical, seed, r) for r in range(known, 2 * known)))
 
     def as_numbers(self, X: Any) -> Any:
@@ -101,7 +111,7 @@ class Binning(FeatureMap, name="binning"):
         Two random rows differ in a categorical column with probability q = 1 - sum_c p_c^2; here
         every other row has 2 q in it, the rest 0, so that they differ by q on average.
         """
-        categorical = self._categorical(X.shape[1])
+        categorical = self.categories(X.shape[1])
         if not categorical:
             return X
         X = X.toarray() if sp.issparse(X) else np.array(X)
@@ -109,16 +119,6 @@ class Binning(FeatureMap, name="binning"):
             shares = np.unique(X[:, j], return_counts=True)[1] / len(X)
             X[:, j] = np.arange(len(X)) % 2 * 2 * (1 - np.sum(shares**2))
         return X
-
-    def _categorical(self, n_columns: int) -> tuple[int, ...]:
-        if isinstance(self.categorical, str):
-            if self.categorical != "auto":
-                raise ValueError(_expected_categorical(self.categorical))
-            return ()
-        numbers = tuple(self.categorical)
-        if not all(isinstance(j, Integral) and 0 <= int(j) < n_columns for j in numbers):
-            raise ValueError(_expected_categorical(self.categorical, n_columns))
-        return tuple(int(j) for j in numbers)
 
 
 def drawn(
@@ -145,6 +145,18 @@ def _checked_grids(grids: Any) -> int:
     raise ValueError(f"grids must be 'auto' or a whole number from 1 on; got {grids!r}.")
 
 
-def _expected_categorical(given: Any, n_columns: int | None = None) -> str:
-    below = "" if n_columns is None else f" below {n_columns}"
-    return f"categorical must be 'auto' or a tuple of column numbers{below}; got {given!r}."
+def _require_whole(X: Any, categorical: tuple[int, ...]) -> None:
+    """Refuse categories that are not whole numbers: they would be taken for their neighbours."""
+    for j in categorical:
+        column = X[:, [j]].toarray() if sp.issparse(X) else X[:, [j]]
+        if (column != np.round(column)).any():
+            raise ValueError(
+                f"Column {j} is categorical, so it must hold whole numbers; got "
+                f"{column[column != np.round(column)][0]!r}. Encode it first (OrdinalEncoder)."
+            )
+
+
+def _expected_categorical(given: Any, n_columns: int) -> str:
+    return (
+        f"categorical must be 'auto' or a tuple of column numbers below {n_columns}; got {given!r}."
+    )

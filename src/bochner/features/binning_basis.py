@@ -38,17 +38,19 @@ class BinningBasis(Basis):
     The functions are numbered grid by grid, within a grid in the order in which their bins were
     met. A code is an int32 array (rows, grids) of numbers within the grids, -1 for a bin that is
     not known, stored grid by grid. A basis never changes: `extended` returns a larger one, which
-    shares its tables with this one.
+    shares its tables with this one. `memory` is how many bytes bins may take where rows come
+    without end.
     """
 
     def __init__(
         self,
         grids: tuple[Grid, ...],
         variance: float,
+        memory: int,
         tables: tuple[BinTable, ...] | None = None,
         counts: NDArray[np.int64] | None = None,
     ) -> None:
-        self.grids, self.variance = grids, variance
+        self.grids, self.variance, self.memory = grids, variance, memory
         self.tables = tuple(BinTable() for _ in grids) if tables is None else tables
         counts = np.zeros(len(grids), np.int64) if counts is None else counts
         self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -79,9 +81,16 @@ class BinningBasis(Basis):
 
         Of each grid at most `most` bins are known; rows beyond get -1.
         """
-        code = self._encoded(X, lambda r, prints: self.tables[r].admit(prints, most))
-        counts = np.array([len(table) for table in self.tables], np.int64)
-        return BinningBasis(self.grids, self.variance, self.tables, counts), code
+        pairs = zip(self.tables, self.counts, strict=True)
+        # A table that knows more serves another basis, perhaps of a fit that failed.
+        tables = tuple(t if len(t) == n else BinTable(t.fingerprints(int(n))) for t, n in pairs)
+        code = self._encoded(X, lambda r, prints: tables[r].admit(prints, most))
+        counts = np.array([len(table) for table in tables], np.int64)
+        return BinningBasis(self.grids, self.variance, self.memory, tables, counts), code
+
+    def settle(self) -> None:
+        """Give back room that the tables have kept for more bins."""
+        each_tile(lambda r, _: self.tables[r].settle(), len(self.tables), 1)
 
     def evaluate(
         self, code: NDArray[np.int32], weights: NDArray[Any], start: int = 0
@@ -106,13 +115,11 @@ class BinningBasis(Basis):
         scatter(code.T, self.starts, G.astype(np.float64, copy=False), total, self.height)
 
     def squares(
-        self, code: NDArray[np.int32], weight: NDArray[Any] | None = None
-    ) -> NDArray[np.float64]:
-        """Return the weight of the rows of each bin times the squared height."""
+        self, code: NDArray[np.int32], weight: NDArray[Any] | None, total: NDArray[Any]
+    ) -> None:
+        """Add the weight of the rows of each bin times the squared height to `total`."""
         weight = np.ones(len(code)) if weight is None else weight
-        total = np.zeros((self.size, 1))
-        scatter(code.T, self.starts, weight[:, None], total, self.height**2)
-        return total[:, 0]
+        scatter(code.T, self.starts, weight[:, None], total[:, None], self.height**2)
 
     def count(self, code: NDArray[np.int32], total: NDArray[np.int32]) -> None:
         """Add the number of rows in each bin to `total`."""
@@ -134,7 +141,7 @@ class BinningBasis(Basis):
         """Return the basis with further grids, in which no bin is known yet."""
         tables = self.tables + tuple(BinTable() for _ in grids)
         counts = np.concatenate([self.counts, np.zeros(len(grids), np.int64)])
-        return BinningBasis(self.grids + grids, self.variance, tables, counts)
+        return BinningBasis(self.grids + grids, self.variance, self.memory, tables, counts)
 
     def restricted(self, kept: NDArray[np.bool_]) -> BinningBasis:
         """Return the basis with some of its functions only, numbered anew in the same order."""
@@ -143,7 +150,7 @@ class BinningBasis(Basis):
             known = table.fingerprints(int(self.counts[r]))
             tables.append(BinTable(known[kept[self.starts[r] : self.starts[r + 1]]]))
         counts = np.array([len(table) for table in tables], np.int64)
-        return BinningBasis(self.grids, self.variance, tuple(tables), counts)
+        return BinningBasis(self.grids, self.variance, self.memory, tuple(tables), counts)
 
     def matrix(self, code: NDArray[np.int32]) -> sp.csr_array:
         """Return Phi at encoded rows as a sparse matrix; bins that are not known are left out.
@@ -157,11 +164,6 @@ class BinningBasis(Basis):
         values = np.full(len(columns), self.height)
         shape = (len(code), self.size)
         return sp.csr_array((values, columns, pointers), shape=shape)
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory the tables take."""
-        return sum(table.nbytes for table in self.tables)
 
     @cached_property
     def _furthest(self) -> NDArray[np.float64]:
@@ -211,9 +213,11 @@ class BinningBasis(Basis):
     def __getstate__(self) -> dict[str, Any]:
         counts = self.counts
         known = [table.fingerprints(int(n)) for table, n in zip(self.tables, counts, strict=True)]
-        return {"grids": self.grids, "variance": self.variance, "known": known}
+        kept = {name: getattr(self, name) for name in ("grids", "variance", "memory")}
+        return kept | {"known": known}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         tables = tuple(BinTable(known) for known in state["known"])
         counts = np.array([len(table) for table in tables], np.int64)
-        BinningBasis.__init__(self, state["grids"], state["variance"], tables, counts)
+        parts = state["grids"], state["variance"], state["memory"]
+        BinningBasis.__init__(self, *parts, tables, counts)

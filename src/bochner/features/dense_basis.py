@@ -68,16 +68,16 @@ class DenseBasis(Basis):
             out[first - start : last - start] = sum_tiles(work, len(G), ROWS, shape)
         return out
 
-    def squares(self, code: Code, weight: NDArray[Any] | None = None) -> NDArray[np.float64]:
-        """Return sum_i weight_i phi_j(x_i)^2 of all functions."""
-        weight = np.ones(code.shape[0]) if weight is None else weight
+    def squares(self, code: Code, weight: NDArray[Any] | None, total: NDArray[Any]) -> None:
+        """Add sum_i weight_i phi_j(x_i)^2 of all functions to `total`."""
+        weight, size = np.ones(code.shape[0]) if weight is None else weight, self.end(None)
 
         def tile(top: int, bottom: int) -> NDArray[Any]:
-            blocks = self._blocks(padded(code, top, bottom), 0, self.end(None))
+            blocks = self._blocks(padded(code, top, bottom), 0, size)
             weights = padded(weight, top, bottom)
             return np.concatenate([weights @ np.square(block) for _, _, block in blocks])
 
-        return sum_tiles(tile, code.shape[0], ROWS, (self.end(None),))
+        total += sum_tiles(tile, code.shape[0], ROWS, (size,))
 
     def _write(
         self, code: Code, first: int, last: int, out: NDArray[Any], top: int, bottom: int

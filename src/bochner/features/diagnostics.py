@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,9 @@ class BinningDiagnostics:
     @classmethod
     def of(cls, basis: BinningBasis, counts: NDArray[Any]) -> BinningDiagnostics:
         """Return those of a basis, given how many rows lie in each of its bins."""
-        largest = np.maximum.reduceat(counts, basis.starts[:-1])
-        rows = np.add.reduceat(counts, basis.starts[:-1])
-        return cls(basis.size, len(basis.grids), float(np.mean(rows / largest)))
+        grids = [counts[a:b] for a, b in pairwise(basis.starts) if a < b]
+        kappas = [float(rows.sum(dtype=np.float64) / max(rows.max(), 1)) for rows in grids]
+        return cls(basis.size, len(basis.grids), float(np.mean(kappas)) if kappas else 0.0)
 
     @property
     def bins_per_grid(self) -> float:
@@ -49,7 +50,7 @@ class BinningDiagnostics:
     @property
     def collision_probability(self) -> float:
         """The mean share of rows in a bin, Eq. (9): every row has one bin in each grid, so R/D."""
-        return self.grids / self.bins
+        return self.grids / max(self.bins, 1)
 
     def speedup(self, threads: int) -> float:
         """Return the speed-up of parallel coordinate descent that Eq. (29) promises."""

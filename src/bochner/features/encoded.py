@@ -56,12 +56,13 @@ class Encoded(DataSource):
         self._codes: list[Any | None] = []
         for pieces in self._read():
             parts: list[Batch] = []
-            block = Block(rows)
+            block = Block(self._room())
             for batch in pieces:
                 self.basis, code = self.basis.extended(batch.X)
                 block.add(code)
                 parts.append(self._without_rows(batch))
             self._keep(block.joined(), Batch.join(parts))
+        self.basis.settle()
 
     @property
     def n_columns(self) -> int:
@@ -84,7 +85,7 @@ class Encoded(DataSource):
         for number, pieces in enumerate(self._read(start), start):
             code = self._codes[number]
             if code is None:
-                block = Block(size)
+                block = Block(len(self._batches[number]))
                 for piece in pieces:
                     block.add(self.basis.encode(piece.X))
                 code = block.joined()
@@ -105,6 +106,7 @@ class Encoded(DataSource):
             )
         rows = Batch.join(self._batches)
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        weight = np.require(weight, np.float64, ["C", "W"])
         y = None if rows.y is None else np.require(rows.y, np.float64, ["C", "W"])
         return Groups(self._codes, replace(rows, y=y, weight=weight))
 
@@ -118,6 +120,11 @@ class Encoded(DataSource):
             yield block
             for _ in block:  # what the caller did not want
                 pass
+
+    def _room(self) -> int:
+        """Return how many rows the next batch has at most."""
+        rows = self.source.n_rows
+        return self.rows if rows is None else min(self.rows, rows - self.n_rows)
 
     def _keep(self, code: Any, rows: Batch) -> None:
         kept = self._store.put(code)

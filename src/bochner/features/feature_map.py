@@ -34,8 +34,8 @@ class FeatureMap(Component, ABC, family="features"):
         means half of what is free.
         """
 
-    def categories(self) -> tuple[int, ...]:
-        """Return the columns that hold categories, none by default."""
+    def categories(self, n_columns: int) -> tuple[int, ...]:
+        """Return those of so many columns that hold categories, none by default."""
         return ()
 
     def for_categories(self, columns: tuple[int, ...]) -> FeatureMap:

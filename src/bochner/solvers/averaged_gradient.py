@@ -10,7 +10,6 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.memory import free_memory
 from bochner.compute.row_steps import BinRecords, RowSteps
 from bochner.data import Batch
 from bochner.features import BinningBasis, BinningDiagnostics
@@ -64,7 +63,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         The iterate after t rows has importance t^averaging in the mean; 0 is the plain mean.
     most_bins : int or "auto"
         The largest number of bins, shared evenly by the grids; rows in others have weight 0 there.
-        "auto": what a quarter of the free memory holds when the fit begins.
+        "auto": what the memory budget holds, about 60 bytes a bin and output.
 
     Examples
     --------
@@ -111,7 +110,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         records = BinRecords.empty(len(basis.grids), problem.outputs)
         records.intercept[:] = best_constant(problem, sample)
         records.reserve(basis.counts, most=0)
-        most = self._most(len(basis.grids), problem.outputs)
+        most = self._most(basis, problem.outputs)
         return AveragedGradientState(0.0, 0.0, [], basis=basis, records=records, most=most)
 
     def continued(
@@ -123,7 +122,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         records.reserve(basis.counts, most=0)
         records.adopt(basis.counts, expansion.weights, rows, self.averaging)
         records.intercept[:] = expansion.intercept
-        most = self._most(len(basis.grids), problem.outputs)
+        most = self._most(basis, problem.outputs)
         return AveragedGradientState(0.0, 0.0, [], basis=basis, records=records, most=most)
 
     def advance(
@@ -212,10 +211,11 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
             intercept=problem.intercept,
         )
 
-    def _most(self, grids: int, outputs: int) -> int:
+    def _most(self, basis: BinningBasis, outputs: int) -> int:
         """Return the largest number of bins of a grid."""
+        grids = len(basis.grids)
         if self.most_bins == "auto":
-            return max(1, free_memory() // 4 // (BIN_BYTES * outputs * grids))
+            return max(1, basis.memory // (BIN_BYTES * outputs * grids))
         return int(self.most_bins) // grids
 
     def _check_most_bins(self, grids: int) -> None:

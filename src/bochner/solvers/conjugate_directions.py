@@ -40,7 +40,8 @@ class ConjugateDirections:
         cls, solution: NDArray[Any], residual: NDArray[Any], diagonal: NDArray[Any], ridge: float
     ) -> ConjugateDirections:
         """Start from a solution, its residual b - A x, and the diagonal of A; arrays are taken."""
-        diagonal = np.maximum(diagonal, SMALLEST).astype(residual.dtype)
+        diagonal = diagonal.astype(residual.dtype, copy=False)
+        np.maximum(diagonal, SMALLEST, out=diagonal)
         direction = np.zeros_like(residual)
         product = np.zeros_like(residual)
         still = np.zeros(residual.shape[1])

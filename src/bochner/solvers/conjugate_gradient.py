@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -18,6 +19,7 @@ from bochner.solvers.solver import Solver, State
 
 BATCH_ROWS = 262_144  # of codes: a sweep over the weights is worth many rows
 RIDGE = 0.1
+PIECE = 65_536
 
 
 @dataclass
@@ -32,7 +34,7 @@ class ConjugateGradientState(State):
     basis: Basis
     weights: NDArray[np.float32]
     sums: NDArray[np.float32] | None = None
-    squares: NDArray[np.float64] | None = None
+    squares: NDArray[np.float32] | None = None
     system: ConjugateDirections | None = None
     mass: float = 0.0
     total: float = 0.0
@@ -92,9 +94,9 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
 
     def end_pass(self, problem: Problem, state: ConjugateGradientState) -> ConjugateGradientState:
         """Take a step of conjugate gradients."""
+        require_mass(state.mass)
         if state.system is None:
             state.system = self._system(problem, state)
-            state.sums = state.squares = None
             state.pass_losses.append(state.total / state.mass)
         else:
             gain = state.system.step(1.0 / state.mass)
@@ -135,22 +137,26 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
     ) -> None:
         if state.sums is None or state.squares is None:
             state.sums = np.zeros_like(state.weights)
-            state.squares = np.zeros(len(state.weights) - 1)
+            state.squares = np.zeros(len(state.weights), np.float32)
         assert batch.y is not None  # a batch without targets does not get this far
         f = evaluated(problem, batch.X, state.weights)
         state.total += float(weight @ problem.loss.value(batch.y, f))
         slopes = problem.loss.gradient(batch.y, f) * weight[:, None]
         add_projected(problem, batch.X, slopes, state.sums)
-        state.squares += problem.basis.squares(batch.X, batch.weight)
+        problem.basis.squares(batch.X, batch.weight, state.squares[:-1])
 
     def _system(self, problem: Problem, state: ConjugateGradientState) -> ConjugateDirections:
-        assert state.sums is not None  # a pass has at least one batch, which opens both
+        assert state.sums is not None
         assert state.squares is not None
-        residual, alpha = state.sums, problem.alpha
+        residual, diagonal, alpha = state.sums, state.squares, np.float32(problem.alpha)
         residual /= -state.mass
-        residual[:-1] -= np.float32(alpha) * state.weights[:-1]
-        diagonal = np.append(state.squares / state.mass + alpha, 1.0)
-        return ConjugateDirections.begin(state.weights, residual, diagonal, alpha)
+        for part in cuts(len(residual) - 1):
+            residual[part] -= alpha * state.weights[part]
+        diagonal /= state.mass
+        diagonal += alpha
+        diagonal[-1] = 1.0
+        state.sums = state.squares = None
+        return ConjugateDirections.begin(state.weights, residual, diagonal, problem.alpha)
 
 
 def opened(
@@ -182,12 +188,28 @@ def add_projected(
 
 def spread(problem: Problem, before: Basis, weights: NDArray[Any]) -> NDArray[Any]:
     """Return weights and intercept in the places of the problem's basis."""
-    return np.concatenate([problem.basis.spread(weights[:-1], before), weights[-1:]])
+    old = weights[:-1]
+    new = problem.basis.spread(old, before)
+    return weights if new is old else np.concatenate([new, weights[-1:]])
+
+
+def cuts(rows: int) -> Iterator[slice]:
+    """Cut rows into pieces, so that what is computed in between takes little memory."""
+    return (slice(top, min(top + PIECE, rows)) for top in range(0, rows, PIECE))
 
 
 def ridge_of(rows: int | None) -> float:
     """Return the alpha that is a ridge of 0.1 on the sum of the losses; 1e-7 for no known rows."""
     return RIDGE / rows if rows else 1e-7
+
+
+def require_mass(mass: float) -> None:
+    """Refuse rows that have no weight."""
+    if not mass > 0:
+        raise ValueError(
+            "All rows to learn from have weight 0. Give at least one of them a positive weight, "
+            "or early_stopping=False so that none is held out."
+        )
 
 
 def require_tolerance(tol: float) -> None:

@@ -80,6 +80,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     the minimum was reached (optimality residual ...)
     """
 
+    state_type: ClassVar[type[Any]] = CoordinateDescentState
     loss_type: ClassVar[type[Any]] = Smooth
     basis_type: ClassVar[type[Any]] = BinningBasis
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "groups"
@@ -138,7 +139,8 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
 
     def end_pass(self, problem: Problem, state: CoordinateDescentState) -> CoordinateDescentState:
         """Judge the pass, and go on along the path."""
-        state.pass_losses.append(state.loss)
+        if state.stage == state.stages:  # before, there is nothing to be judged by held-out rows
+            state.pass_losses.append(state.loss)
         if state.opened:
             self._judge(state)
         state.opened = True

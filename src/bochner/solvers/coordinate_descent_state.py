@@ -98,7 +98,8 @@ def open_with(state: CoordinateDescentState, descent: Descent, bins: Bins) -> fl
     if state.rows is None:
         f = np.tile(state.constant, (len(descent.y), 1))
         state.rows = descent.rows_at(f)
-        state.reach = np.tile(state.intercept, (len(f), 1)) if state.weights.any() else None
+        begun = state.weights.any() or not np.array_equal(state.intercept[0], state.constant)
+        state.reach = np.tile(state.intercept, (len(f), 1)) if begun else None
     sums, penalty = descent.sums(state.rows, bins), bins.penalty
     changes = minimized(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)[1]
     state.first_fall -= float(changes[0] + changes[1])

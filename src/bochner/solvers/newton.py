@@ -78,6 +78,7 @@ class Newton(Solver[NewtonState], name="newton"):
                   [False]]))
     """
 
+    state_type: ClassVar[type[Any]] = NewtonState
     loss_type: ClassVar[type[Any]] = Smooth
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
 

@@ -35,7 +35,7 @@ def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) 
     add_projected(problem, batch.X, loss.gradient(y, f) * weight[:, None], trial.slopes)
     bends = curvatures(problem, batch, f) * weight[:, None]
     trial.curvature += bends.sum(axis=0)
-    trial.squares += problem.basis.squares(batch.X, bends.mean(axis=1))
+    problem.basis.squares(batch.X, bends.mean(axis=1), trial.squares)
 
 
 def add_product(problem: Problem, state: NewtonState, descent: Descent, batch: Batch) -> None:
