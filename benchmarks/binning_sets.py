@@ -50,7 +50,7 @@ TASKS = {
     task.title: task
     for task in (
         Task("covtype, label 1", "covtype", "binary"),
-        Task("covtype, 7 classes", "covtype", "classes"),
+        Task("covtype, 7 classes", "covtype", "classes", grids=(64,)),
         Task("ijcnn1", "ijcnn1", "classes"),
         Task("cod-rna", "cod-rna", "classes"),
         Task("letter", "letter", "classes"),

@@ -164,7 +164,7 @@ def test_the_objective_never_rises(loss):
 @losses
 def test_all_weights_are_zero_above_the_highest_alpha(loss):
     y = TARGETS[type(loss)]
-    state = fitted(loss, 1.0, intercept=True, passes=1).training.state
+    state = fitted(loss, 1.0, intercept=True, passes=1, path=2).training.state
     assert state.steepest > 0
     above = fitted(loss, 1.01 * state.steepest, intercept=True)
     below = fitted(loss, 0.9 * state.steepest, intercept=True)

@@ -13,13 +13,15 @@ import numpy as np
 
 from bochner.compute.compiled import compiled
 
-SIGNATURE = (
-    "void(float64[:, ::1], float64[:, ::1], float64[::1], int32[::1], int32[::1], "
+# Targets and weights are short where that is exact: the loops wait for memory.
+SIGNATURES = tuple(
+    f"void({kind}[:, ::1], float64[:, ::1], {kind}[::1], int32[::1], int32[::1], "
     "float64[:, ::1], float64, float32[:, ::1], float64[::1])"
+    for kind in ("float32", "float64")
 )
 
 
-@compiled(SIGNATURE)
+@compiled(*SIGNATURES)
 def squared(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
     """Move by the loss (f - y)^2 / 2."""
     outputs = f.shape[1]
@@ -34,7 +36,7 @@ def squared(y, f, weight, rows, bins, moves, floor, table, rises):  # type: igno
                 table[i, k] = weight[i] * (residual + move)
 
 
-@compiled(SIGNATURE)
+@compiled(*SIGNATURES)
 def squared_hinge(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
     """Move by the loss max(0, 1 - y f)^2."""
     outputs = f.shape[1]
@@ -51,7 +53,7 @@ def squared_hinge(y, f, weight, rows, bins, moves, floor, table, rises):  # type
                 table[i, outputs + k] = weight[i] * (2.0 if gap > 0 else floor)
 
 
-@compiled(SIGNATURE)
+@compiled(*SIGNATURES)
 def logistic(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
     """Move by the loss log(1 + exp(-y f))."""
     outputs = f.shape[1]
@@ -71,7 +73,7 @@ def logistic(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ign
                 table[i, outputs + k] = weight[i] * max(share * (1.0 - share), floor)
 
 
-@compiled(SIGNATURE)
+@compiled(*SIGNATURES)
 def softmax(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
     """Move by the loss log(sum exp f) - y'f; diag(p) - pp' is at most 2 diag(p (1 - p))."""
     outputs = f.shape[1]

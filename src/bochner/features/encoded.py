@@ -106,8 +106,7 @@ class Encoded(DataSource):
             )
         rows = Batch.join(self._batches)
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        weight = np.require(weight, np.float64, ["C", "W"])
-        y = None if rows.y is None else np.require(rows.y, np.float64, ["C", "W"])
+        y, weight = _alike(rows.y, weight)
         return Groups(self._codes, replace(rows, y=y, weight=weight))
 
     def _read(self, start: int = 0) -> Iterator[Iterator[Batch]]:
@@ -190,6 +189,14 @@ class Groups(DataSource):
     def sample(self, size: int, seed: int = 0) -> Batch:
         """Return some rows without their codes."""
         return self._rows[:: max(1, len(self._rows) // size)]
+
+
+def _alike(y: Any, weight: NDArray[np.float64]) -> tuple[Any, NDArray[Any]]:
+    """Return targets and weights for compiled loops, in single precision if both are exact."""
+    short = all(part is None or _short(part).dtype == np.float32 for part in (y, weight))
+    dtype = np.float32 if short else np.float64
+    y = None if y is None else np.require(y, dtype, ["C", "W"])
+    return y, np.require(weight, dtype, ["C", "W"])
 
 
 def _short(y: Any) -> Any:

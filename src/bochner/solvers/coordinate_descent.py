@@ -44,8 +44,8 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
 
     L1 leaves most weights at 0. Between two passes through all bins there are passes through the
     active ones, those that have a weight or got one, whose rows are listed; only a pass through
-    all bins can end the fit. The first pass moves nothing; it finds the scale and, for weights
-    that were there before, the predictions.
+    all bins can end the fit. Where there were weights before, or a path is ahead, the first pass
+    moves nothing; it finds the scale and the predictions.
 
     Parameters
     ----------
@@ -126,6 +126,9 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         assert batch.weight is not None  # groups come with weights
         descent, grid = Descent(problem.loss, batch.y, batch.weight), batch.X
         penalty = self._penalty(problem, state)
+        if not state.opened and state.seen == 0 and state.stages == 1 and state.at_zero:
+            state.rows = descent.rows_at(np.tile(state.constant, (len(batch), 1)))
+            state.opened = True
         if state.opened:
             if state.seen == 0 and problem.intercept:
                 self._move_intercept(state, descent)

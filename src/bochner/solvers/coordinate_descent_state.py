@@ -29,9 +29,10 @@ class Active:
 class CoordinateDescentState(State):
     """The weights, and the rows with the predictions they make.
 
-    In the first pass nothing moves: `rows` are at the best constant, and `reach` collects the
-    predictions of weights that are not 0. `first_fall` is by how much single steps from zero
-    weights would lower the objective, in all bins together; `fall` by how much the steps of the
+    Unless all weights are 0, nothing moves in the first pass: `rows` are at the best constant, and
+    `reach` collects the predictions of the weights. `first_fall` is by how much single steps from
+    zero weights would lower the objective, in all bins together (of a fit that begins with zero
+    weights, what the first grid tells of it); `fall` by how much the steps of the
     pass under way did, `full_fall` those of the last pass through all bins, and `steepest` is the
     largest slope at zero weights. `active` are the bins of each grid for passes in between, of
     which `between` have been made since the last full one. `seen` is how many grids the pass has
@@ -55,6 +56,11 @@ class CoordinateDescentState(State):
     first_fall: float = 0.0
     steepest: float = 0.0
     active: dict[int, Active] = field(default_factory=dict)
+
+    @property
+    def at_zero(self) -> bool:
+        """Whether the weights are 0 and the intercept is the best constant."""
+        return not self.weights.any() and np.array_equal(self.intercept[0], self.constant)
 
     def place(self, grid: Group) -> slice:
         """Return where the weights of a grid are."""
@@ -96,10 +102,8 @@ def all_entries(grid: Group, bins: int) -> Entries:
 def open_with(state: CoordinateDescentState, descent: Descent, bins: Bins) -> float:
     """Look at a grid at zero weights, and add it to the predictions of the present ones."""
     if state.rows is None:
-        f = np.tile(state.constant, (len(descent.y), 1))
-        state.rows = descent.rows_at(f)
-        begun = state.weights.any() or not np.array_equal(state.intercept[0], state.constant)
-        state.reach = np.tile(state.intercept, (len(f), 1)) if begun else None
+        state.rows = descent.rows_at(np.tile(state.constant, (len(descent.y), 1)))
+        state.reach = None if state.at_zero else np.tile(state.intercept, (len(descent.y), 1))
     sums, penalty = descent.sums(state.rows, bins), bins.penalty
     changes = minimized(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)[1]
     state.first_fall -= float(changes[0] + changes[1])
@@ -127,6 +131,8 @@ def descend(
         bins = Bins(active.entries, weights[active.numbers], height, penalty)
         weights[active.numbers], fall = descent.take(state.rows, bins)
     state.fall += fall
+    if state.first_fall == 0.0:
+        state.first_fall = fall * len(state.basis.grids)
     return state.rows.total, fall
 
 

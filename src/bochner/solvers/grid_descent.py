@@ -51,8 +51,9 @@ class Descent:
     With g and h the sums over a bin's rows of the loss's first and second derivatives, times the
     height and its square, over the mass: each weight goes to the minimum of the quadratic with
     this slope and curvature plus the penalty (Wu, Yen et al. 2016, Eq. 26, with h in place of a
-    constant). For a quadratic loss that is the minimum over the grid. Otherwise the bins whose
-    objective rose take the curvature bound for h instead, with which it cannot rise.
+    constant), or half as far again where it keeps its sign. For a quadratic loss that is the
+    minimum over the grid, over-relaxed; it falls all the same. Otherwise the bins whose objective
+    rose take the curvature bound for h instead, with which it cannot rise.
 
     The outputs of a bin move together; where they disturb each other the loss has a diagonal
     bound. Only rows whose bin moved are looked at again.
@@ -60,7 +61,7 @@ class Descent:
 
     loss: Smooth
     y: NDArray[Any]
-    weight: NDArray[np.float64]
+    weight: NDArray[Any]
 
     def rows_at(self, f: Table) -> FittedRows:
         """Return the rows with given predictions."""
@@ -70,7 +71,8 @@ class Descent:
             part = slice(top, bottom)
             y, weight = self.y[part], self.weight[part]
             table[part] = weight[:, None] * self.loss.derivatives(y, f[part], self._floor)
-            return np.array([weight @ self.loss.value(y, f[part]), weight.sum()])
+            losses = weight * self.loss.value(y, f[part])
+            return np.array([losses.sum(), weight.sum(dtype=np.float64)])
 
         total, mass = sum_tiles(fill, len(f), TILE_ENTRIES, (2,))
         return FittedRows(f, table, float(mass), float(total / mass))
