@@ -204,3 +204,34 @@ def test_softmax_of_two_classes_is_the_logistic_loss_of_their_difference():
 def test_an_unknown_name_is_refused_with_the_names_there_are():
     with pytest.raises(ValueError, match="'hinge', 'logistic', 'softmax'"):
         Loss.resolve("zero-one")
+
+
+@every(Smooth)
+def test_a_compiled_loop_moves_rows_as_the_loss_itself_does(loss, monkeypatch):
+    y, f, rng = problem(loss)
+    weight = rng.random(len(y))
+    rows = np.arange(0, len(y), 2, dtype=np.int32)
+    bins = rng.integers(5, size=len(rows)).astype(np.int32)
+    moves = rng.normal(size=(5, f.shape[1]))
+    moves[2] = 0.0
+    table = (weight[:, None] * loss.derivatives(y, f, 0.01)).astype(np.float32)
+
+    def moved():
+        new, noted, rises = f.copy(), table.copy(), np.zeros(5)
+        loss.move(y, new, weight, rows, bins, moves, 0.01, noted, rises)
+        return new, noted, rises
+
+    compiled = moved()
+    monkeypatch.setattr(type(loss), "row_loop", None)
+    for ours, expected in zip(compiled, moved(), strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
+    assert compiled[2][2] == 0.0
+    np.testing.assert_array_equal(compiled[0][1::2], f[1::2])
+
+
+@every(Smooth)
+def test_the_diagonal_bound_is_above_the_hessian(loss):
+    y, f, rng = problem(loss)
+    V = rng.normal(size=f.shape)
+    bent = np.sum(V * loss.hessian_product(y, f, V), axis=1)
+    assert (bent <= np.sum(V * V * loss.diagonal_bound(y, f), axis=1) + 1e-9).all()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from bochner.compute import loss_rows
@@ -29,6 +28,7 @@ class Logistic(Smooth, Margin, Probabilistic, name="logistic"):
     """
 
     curvature_bound = 0.25
+    row_loop = loss_rows.logistic
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the sum of log(1 + exp(-y f))."""
@@ -41,21 +41,6 @@ class Logistic(Smooth, Margin, Probabilistic, name="logistic"):
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
         """Return p (1 - p) V, p = 1 / (1 + exp(-f))."""
         return sigmoid(f) * sigmoid(-f) * V
-
-    def move(
-        self,
-        y: Array,
-        f: Array,
-        weight: Array,
-        rows: NDArray[np.int32],
-        bins: NDArray[np.int32],
-        moves: Array,
-        floor: float,
-        table: Array,
-        rises: Array,
-    ) -> None:
-        """Move predictions by a compiled loop."""
-        loss_rows.logistic(y, f, weight, rows, bins, moves, floor, table, rises)
 
     def probabilities(self, f: Array) -> Array:
         """Return [1 - p, p] of one column, or of many each p as a share of their sum."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +34,12 @@ class Loss(Component, ABC, family="loss"):
 class Smooth(Loss):
     """A loss whose gradient is Lipschitz continuous.
 
-    `curvature_bound` is the largest eigenvalue that its Hessian in `f` has anywhere.
+    `curvature_bound` is the largest eigenvalue that its Hessian in `f` has anywhere, and
+    `row_loop` a compiled loop that does what `move` does; None if there is none.
     """
 
     curvature_bound: float
+    row_loop: ClassVar[Callable[..., None] | None] = None
 
     @abstractmethod
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
@@ -68,14 +71,18 @@ class Smooth(Loss):
         """Add `moves[bins]` to the predictions of `rows`, in place, and note what follows.
 
         Where something moves, the row's `derivatives` times its weight go to `table`, and the rise
-        of its loss is added to its bin's of `rises`. The usual losses have a compiled loop.
+        of its loss is added to its bin's of `rises`.
         """
+        loop = type(self).row_loop
+        if loop is not None:
+            return loop(y, f, weight, rows, bins, moves, floor, table, rises)
         some = moves[bins].any(axis=1)
         rows, bins = rows[some], bins[some]
         before = self.value(y[rows], f[rows])
         f[rows] += moves[bins]
         table[rows] = weight[rows, None] * self.derivatives(y[rows], f[rows], floor)
         np.add.at(rises, bins, weight[rows] * (self.value(y[rows], f[rows]) - before))
+        return None
 
 
 class Quadratic(Smooth):

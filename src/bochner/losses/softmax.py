@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bochner.compute import loss_rows
 from bochner.losses.loss import Array, Multinomial, Probabilistic, Smooth, row_sums
@@ -26,6 +25,7 @@ class Softmax(Smooth, Multinomial, Probabilistic, name="softmax"):
     """
 
     curvature_bound = 0.5
+    row_loop = loss_rows.softmax
 
     def value(self, y: Array, f: Array) -> Array:
         """Return log(sum exp f) - y'f."""
@@ -46,21 +46,6 @@ class Softmax(Smooth, Multinomial, Probabilistic, name="softmax"):
         """Return 2 p (1 - p): 2 diag(p (1 - p)) - (diag(p) - p p') is diagonally dominant."""
         p = softmax(f)
         return 2 * p * (1 - p)
-
-    def move(
-        self,
-        y: Array,
-        f: Array,
-        weight: Array,
-        rows: NDArray[np.int32],
-        bins: NDArray[np.int32],
-        moves: Array,
-        floor: float,
-        table: Array,
-        rises: Array,
-    ) -> None:
-        """Move predictions by a compiled loop."""
-        loss_rows.softmax(y, f, weight, rows, bins, moves, floor, table, rises)
 
     def probabilities(self, f: Array) -> Array:
         """Return exp f / sum exp f."""

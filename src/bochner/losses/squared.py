@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bochner.compute import loss_rows
 from bochner.losses.loss import Array, Margin, Quadratic, Regression, row_sums
 
@@ -26,6 +23,7 @@ class Squared(Quadratic, Regression, Margin, name="squared"):
     """
 
     curvature_bound = 1.0
+    row_loop = loss_rows.squared
 
     def value(self, y: Array, f: Array) -> Array:
         """Return |f - y|^2 / 2."""
@@ -39,18 +37,3 @@ class Squared(Quadratic, Regression, Margin, name="squared"):
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
         """Return V: the Hessian is the identity."""
         return V.copy()
-
-    def move(
-        self,
-        y: Array,
-        f: Array,
-        weight: Array,
-        rows: NDArray[np.int32],
-        bins: NDArray[np.int32],
-        moves: Array,
-        floor: float,
-        table: Array,
-        rises: Array,
-    ) -> None:
-        """Move predictions by a compiled loop."""
-        loss_rows.squared(y, f, weight, rows, bins, moves, floor, table, rises)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bochner.compute import loss_rows
 from bochner.losses.loss import Array, Margin, Smooth, row_sums
@@ -26,6 +25,7 @@ class SquaredHinge(Smooth, Margin, name="squared_hinge"):
     """
 
     curvature_bound = 2.0
+    row_loop = loss_rows.squared_hinge
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the sum of max(0, 1 - y f)^2."""
@@ -38,18 +38,3 @@ class SquaredHinge(Smooth, Margin, name="squared_hinge"):
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
         """Return 2 V where the margin y f is below 1, else 0."""
         return 2 * V * (y * f < 1)
-
-    def move(
-        self,
-        y: Array,
-        f: Array,
-        weight: Array,
-        rows: NDArray[np.int32],
-        bins: NDArray[np.int32],
-        moves: Array,
-        floor: float,
-        table: Array,
-        rises: Array,
-    ) -> None:
-        """Move predictions by a compiled loop."""
-        loss_rows.squared_hinge(y, f, weight, rows, bins, moves, floor, table, rises)
