@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +39,7 @@ from bochner.estimators.sources import is_stream
 from bochner.estimators.walk import Walk
 from bochner.loop import INTERRUPTED, Solution, Training, batch_size, run
 from bochner.problem import Problem
-from bochner.solvers import AveragedGradient, Solver
-from bochner.solvers.averaged_gradient import AveragedGradientState
+from bochner.solvers import Solver
 from bochner.stopping import OnePass
 
 PREDICTED_ROWS = 16_384  # at a time
@@ -187,9 +186,10 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
     ) -> Training:
         setup, training = self._setup, self._training
         assert training is not None  # that is what going on means
-        if isinstance(solver, AveragedGradient) and setup.rows_in_bins is not None:
+        if setup.rows_in_bins is not None:
             state = solver.continued(problem, self.expansion_, setup.rows_in_bins)
-            return Training(state, batch_size(solver, problem), rows=training.rows)
+            if state is not None:
+                return Training(state, batch_size(solver, problem), rows=training.rows)
         require_own(solver, training.state)
         if digest is not None and digest == self._digest:
             return on_the_same_rows(training, solver, problem)
@@ -209,8 +209,8 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
         history: History,
         digest: bytes | None,
     ) -> None:
-        if isinstance(solver, AveragedGradient):
-            binning = solver.diagnostics(cast(AveragedGradientState, solution.training.state))
+        binning = solver.diagnostics(solution.training.state)
+        if binning is not None:
             setup = replace(setup, binning=binning, rows_in_bins=None)
         for name in ("coef_", "binning_"):  # an endless basis has none
             self.__dict__.pop(name, None)

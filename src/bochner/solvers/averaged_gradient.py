@@ -114,13 +114,13 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         return AveragedGradientState(0.0, 0.0, [], basis=basis, records=records, most=most)
 
     def continued(
-        self, problem: Problem, expansion: Expansion, rows: NDArray[Any]
+        self, problem: Problem, expansion: Expansion, rows_in_bins: NDArray[Any]
     ) -> AveragedGradientState:
         """Return a state that goes on from a function found otherwise on so many rows a bin."""
         basis = cast(BinningBasis, expansion.basis)
         records = BinRecords.empty(len(basis.grids), problem.outputs)
         records.reserve(basis.counts, most=0)
-        records.adopt(basis.counts, expansion.weights, rows, self.averaging)
+        records.adopt(basis.counts, expansion.weights, rows_in_bins, self.averaging)
         records.intercept[:] = expansion.intercept
         most = self._most(basis, problem.outputs)
         return AveragedGradientState(0.0, 0.0, [], basis=basis, records=records, most=most)

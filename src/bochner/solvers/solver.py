@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bochner.component import Component
 from bochner.data import Batch
-from bochner.features import Basis
+from bochner.features import Basis, BinningDiagnostics
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
 
@@ -108,6 +108,16 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     def regularization(self, rows: int | None) -> float:
         """Return the alpha to take for so many rows (None: nobody knows) if none is given."""
         return 1e-7
+
+    def continued(
+        self, problem: Problem, expansion: Expansion, rows_in_bins: NDArray[Any]
+    ) -> S | None:
+        """Return a state that goes on from a function on bins found otherwise, if it can."""
+        return None
+
+    def diagnostics(self, state: S) -> BinningDiagnostics | None:
+        """Return how finely the grids cut the rows met, if the state has met bins by itself."""
+        return None
 
     def solved(self, state: S) -> bool:
         """Whether the weights are as close to the minimum as this solver was asked to come."""
