@@ -1,8 +1,10 @@
 """Losses row by row: predictions move with their bins, and what the loss says of them is noted.
 
-Entry e is row rows[e] in bin bins[e], whose f moves by moves[bins[e]]; rows of bins that stay are
-passed over. Each loop writes the row's slopes and curvatures (at least `floor`) times its weight
-into the table (rows, 2 outputs), and adds the rise of its loss to its bin.
+Entry e is row rows[e] in bin bins[e], whose f moves by moves[bins[e]]. Each loop writes the row's
+slopes and curvatures (at least `floor`) times its weight into the table (rows, 2 outputs), and adds
+the rise of its loss to its bin. Rows of bins that stay are passed over where the loss is dear; a
+cheap one is sooner computed than the branch guessed. Indices are unsigned: a signed one is asked
+each time whether it counts from the end.
 """
 
 from __future__ import annotations
@@ -26,14 +28,12 @@ def squared(y, f, weight, rows, bins, moves, floor, table, rises):  # type: igno
     """Move by the loss (f - y)^2 / 2."""
     outputs = f.shape[1]
     for e in range(len(rows)):
-        i, b = rows[e], bins[e]
+        i, b = np.uint32(rows[e]), np.uint32(bins[e])
         for k in range(outputs):
-            move = moves[b, k]
-            if move != 0.0:
-                residual = f[i, k] - y[i, k]
-                rises[b] += weight[i] * move * (residual + 0.5 * move)
-                f[i, k] += move
-                table[i, k] = weight[i] * (residual + move)
+            move, residual = moves[b, k], f[i, k] - y[i, k]
+            f[i, k] += move
+            table[i, k] = weight[i] * (residual + move)
+            rises[b] += weight[i] * move * (residual + 0.5 * move)
 
 
 @compiled(*SIGNATURES)
@@ -41,16 +41,16 @@ def squared_hinge(y, f, weight, rows, bins, moves, floor, table, rises):  # type
     """Move by the loss max(0, 1 - y f)^2."""
     outputs = f.shape[1]
     for e in range(len(rows)):
-        i, b = rows[e], bins[e]
+        i, b = np.uint32(rows[e]), np.uint32(bins[e])
+        mass = weight[i]
         for k in range(outputs):
-            move = moves[b, k]
-            if move != 0.0:
-                before = max(1.0 - y[i, k] * f[i, k], 0.0)
-                f[i, k] += move
-                gap = max(1.0 - y[i, k] * f[i, k], 0.0)
-                rises[b] += weight[i] * (gap - before) * (gap + before)
-                table[i, k] = -2.0 * weight[i] * y[i, k] * gap
-                table[i, outputs + k] = weight[i] * (2.0 if gap > 0 else floor)
+            label, old = y[i, k], f[i, k]
+            new = old + moves[b, k]
+            f[i, k] = new
+            before, gap = max(1.0 - label * old, 0.0), max(1.0 - label * new, 0.0)
+            table[i, k] = -2.0 * mass * label * gap
+            table[i, outputs + k] = mass * (2.0 if gap > 0 else floor)
+            rises[b] += mass * (gap - before) * (gap + before)
 
 
 @compiled(*SIGNATURES)
@@ -58,7 +58,7 @@ def logistic(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ign
     """Move by the loss log(1 + exp(-y f))."""
     outputs = f.shape[1]
     for e in range(len(rows)):
-        i, b = rows[e], bins[e]
+        i, b = np.uint32(rows[e]), np.uint32(bins[e])
         for k in range(outputs):
             move = moves[b, k]
             if move != 0.0:
@@ -79,7 +79,7 @@ def softmax(y, f, weight, rows, bins, moves, floor, table, rises):  # type: igno
     outputs = f.shape[1]
     p = np.empty(outputs)
     for e in range(len(rows)):
-        i, b = rows[e], bins[e]
+        i, b = np.uint32(rows[e]), np.uint32(bins[e])
         top, total, stays = -math.inf, 0.0, True
         for k in range(outputs):
             stays = stays and moves[b, k] == 0.0

@@ -16,11 +16,9 @@ Table = NDArray[np.float64]  # (rows, width): numbers that each row has
 
 TILE_ENTRIES = 16_384
 TILE_BINS = 8192
-# Longer than to the minimum: below 2 a quadratic still falls, and blocks that resemble each other
-# need half the passes (Young 1954, Iterative methods for solving partial difference equations).
-RELAXATION = 1.5
+TILE_PICKS = 65_536
 FEWEST_PARTS, MOST_PARTS = 4, 16
-FEWEST_ENTRIES = 2048  # of a part: fewer are not worth a thread
+FEWEST_ENTRIES = 32_768  # of a part: fewer are done before another thread has woken up
 SUMS = (
     "void(int32[::1], int32[::1], float32[:, ::1], int64, float64[:, ::1])",
     "void(int32[::1], int32[::1], float64[:, ::1], int64, float64[:, ::1])",
@@ -61,21 +59,14 @@ class Entries:
         each_tile(add, len(self), height)
         return joined(parts)
 
-    def picked(self, chosen: NDArray[np.bool_]) -> Entries:
-        """Return the entries of the chosen bins, which are numbered anew."""
-        height = part_entries(len(self), self.count)
-        numbers = (np.cumsum(chosen) - 1).astype(np.int32)
-        parts: list[Any] = [None] * max(1, -(-len(self) // height))
-        parts[0] = self.rows[:0], self.bins[:0]
+    def picked(self, numbers: NDArray[np.int64]) -> Entries:
+        """Return the entries of the bins with these numbers, which are numbered anew."""
+        places = _places(numbers, self.count)
 
-        def pick(top: int, bottom: int) -> None:
-            rows, bins = np.empty((2, bottom - top), np.int32)
-            found = _pick(self.rows[top:bottom], self.bins[top:bottom], chosen, numbers, rows, bins)
-            parts[top // height] = rows[:found].copy(), bins[:found].copy()
+        def pick(part: slice, *room: NDArray[np.int32]) -> Any:
+            return _pick(self.rows[part], self.bins[part], places, *room)
 
-        each_tile(pick, len(self), height)
-        rows, bins = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
-        return Entries(rows, bins, int(chosen.sum()))
+        return Entries(*_listed(pick, len(self)), len(numbers))
 
     def shift(self, moves: Table, f: Table) -> None:
         """Add to the row of `f` of each entry the row of `moves` (bins, outputs) of its bin."""
@@ -86,31 +77,49 @@ class Entries:
         each_tile(add, len(self), TILE_ENTRIES)
 
 
+@dataclass(frozen=True)
+class Column:
+    """All rows of a grid: row i lies in bin `bins[i]` of `count` bins, in none if that is -1."""
+
+    bins: NDArray[np.int32]
+    count: int
+
+    def steep(self, table: NDArray[Any], weights: Table, least: float) -> NDArray[np.int64]:
+        """Return the numbers of the bins that have a weight or a slope above `least`.
+
+        The slope is the sum over the rows of a bin, in the first columns of the table.
+        """
+        height = part_entries(len(self.bins), self.count)
+        parts = np.zeros((max(1, -(-len(self.bins) // height)), *weights.shape))
+        chosen = np.zeros(self.count, np.bool_)
+        loop = _look_one if weights.shape[1] == 1 else _look
+
+        def look(top: int, bottom: int) -> None:
+            loop(self.bins[top:bottom], table[top:bottom], parts[top // height])
+
+        def choose(top: int, bottom: int) -> None:
+            some = slice(top, bottom)
+            _choose(parts[:, some], weights[some], least, chosen[some])
+
+        each_tile(look, len(self.bins), height)
+        each_bins(choose, self.count)
+        return np.flatnonzero(chosen)
+
+    def picked(self, numbers: NDArray[np.int64]) -> Entries:
+        """Return the entries of the bins with these numbers, which are numbered anew."""
+        places = _places(numbers, self.count)
+
+        def pick(part: slice, *room: NDArray[np.int32]) -> Any:
+            return _pick_all(part.start, self.bins[part], places, *room)
+
+        return Entries(*_listed(pick, len(self.bins)), len(numbers))
+
+
 def part_entries(entries: int, bins: int) -> int:
     """Return how many entries a part of a sum has: more bins make parts dearer."""
     most = min(MOST_PARTS, entries // FEWEST_ENTRIES)
-    parts = max(1, min(max(entries // max(bins, 1), FEWEST_PARTS), most))
+    parts = max(1, min(max(entries // max(2 * bins, 1), FEWEST_PARTS), most))
     return max(1, -(-entries // parts))
-
-
-def minimized(sums: Table, weights: Table, l1: float, l2: float) -> tuple[Table, Table]:
-    """Return for each bin the v that minimises g d + h d^2 / 2 + l1 |v| + l2 / 2 v^2, d = v - w.
-
-    A weight that keeps its sign goes further by half of its way.
-    `sums` holds g and then h of each output. The second result is by how much g d + h d^2 / 2
-    changes in all, by how much the penalty does, and the largest |g|.
-    """
-    target = np.empty_like(weights)
-    changes = np.zeros((max(1, -(-len(weights) // TILE_BINS)), 3))
-
-    def minimize(top: int, bottom: int) -> None:
-        part = slice(top, bottom)
-        _minimize(sums[part], weights[part], l1, l2, target[part], changes[top // TILE_BINS])
-
-    _each_bins(minimize, len(weights))
-    total = changes.sum(axis=0)
-    total[2] = changes[:, 2].max(initial=0.0)
-    return target, total
 
 
 def joined(parts: Table) -> Table:
@@ -121,11 +130,35 @@ def joined(parts: Table) -> Table:
         for part in parts[1:]:
             total[top:bottom] += part[top:bottom]
 
-    _each_bins(add, len(total))
+    each_bins(add, len(total))
     return total
 
 
-def _each_bins(work: Callable[[int, int], None], bins: int) -> None:
+def _places(numbers: NDArray[np.int64], count: int) -> NDArray[np.int32]:
+    """Return the place of each of `count` bins among the numbers, -1 if it is not there."""
+    places = np.full(count, -1, np.int32)
+    places[numbers] = np.arange(len(numbers))
+    return places
+
+
+def _listed(pick: Callable[..., Any], entries: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the rows and bins of the entries that are picked, tile by tile.
+
+    pick(part, rows, bins) writes them where there is room, and returns how many they are.
+    """
+    room, found = np.empty((2, entries), np.int32), np.zeros(entries // TILE_PICKS + 1, np.int64)
+
+    def work(top: int, bottom: int) -> None:
+        part = slice(top, bottom)
+        found[top // TILE_PICKS] = pick(part, *room[:, part])
+
+    each_tile(work, entries, TILE_PICKS)
+    parts = [slice(k * TILE_PICKS, k * TILE_PICKS + size) for k, size in enumerate(found)]
+    rows, bins = (np.concatenate([side[part] for part in parts]) for side in room)
+    return rows, bins
+
+
+def each_bins(work: Callable[[int, int], None], bins: int) -> None:
     """Work on tiles of bins; one tile alone is not worth a call of the pool."""
     if bins <= TILE_BINS:
         work(0, bins)
@@ -149,20 +182,54 @@ def _sum_one(rows, bins, table, first, sums):  # type: ignore[no-untyped-def]
 @compiled(*SUMS)
 def _sum_two(rows, bins, table, first, sums):  # type: ignore[no-untyped-def]
     for e in range(len(rows)):
-        row, b = rows[e], bins[e]
+        row, b = np.uint32(rows[e]), np.uint32(bins[e])
         sums[b, 0] += table[row, first]
         sums[b, 1] += table[row, first + 1]
 
 
-@compiled(
-    "int64(int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1], int32[::1])",
-)
-def _pick(rows, bins, chosen, numbers, out_rows, out_bins):  # type: ignore[no-untyped-def]
+@compiled("int64(int32[::1], int32[::1], int32[::1], int32[::1], int32[::1])")
+def _pick(rows, bins, places, out_rows, out_bins):  # type: ignore[no-untyped-def]
     found = 0
     for e in range(len(rows)):
-        out_rows[found], out_bins[found] = rows[e], numbers[bins[e]]
-        found += chosen[bins[e]]
+        place = places[bins[e]]
+        out_rows[found], out_bins[found] = rows[e], place
+        found += place >= 0
     return found
+
+
+@compiled("int64(int64, int32[::1], int32[::1], int32[::1], int32[::1])")
+def _pick_all(first, bins, places, out_rows, out_bins):  # type: ignore[no-untyped-def]
+    found = 0
+    for e in range(len(bins)):
+        place = places[bins[e]] if bins[e] >= 0 else -1
+        out_rows[found], out_bins[found] = first + e, place
+        found += place >= 0
+    return found
+
+
+@compiled("void(int32[::1], float32[:, ::1], float64[:, ::1])")
+def _look(bins, table, sums):  # type: ignore[no-untyped-def]
+    for e in range(len(bins)):
+        if bins[e] >= 0:
+            for k in range(sums.shape[1]):
+                sums[bins[e], k] += table[e, k]
+
+
+@compiled("void(int32[::1], float32[:, ::1], float64[:, ::1])")
+def _look_one(bins, table, sums):  # type: ignore[no-untyped-def]
+    for e in range(len(bins)):
+        if bins[e] >= 0:
+            sums[np.uint32(bins[e]), 0] += table[e, 0]
+
+
+@compiled("void(float64[:, :, :], float64[:, ::1], float64, boolean[::1])")
+def _choose(parts, weights, least, chosen):  # type: ignore[no-untyped-def]
+    for b in range(len(chosen)):
+        for k in range(weights.shape[1]):
+            slope = 0.0
+            for part in range(len(parts)):
+                slope += parts[part, b, k]
+            chosen[b] = chosen[b] or abs(slope) > least or weights[b, k] != 0.0
 
 
 @compiled("void(int32[::1], int32[::1], float64[:, ::1], float64[:, ::1])")
@@ -170,22 +237,3 @@ def _shift(rows, bins, moves, f):  # type: ignore[no-untyped-def]
     for e in range(len(rows)):
         for k in range(f.shape[1]):
             f[rows[e], k] += moves[bins[e], k]
-
-
-@compiled("void(float64[:, ::1], float64[:, ::1], float64, float64, float64[:, ::1], float64[::1])")
-def _minimize(sums, weights, l1, l2, target, changes):  # type: ignore[no-untyped-def]
-    outputs = weights.shape[1]
-    for b in range(weights.shape[0]):
-        for k in range(outputs):
-            g, h, w = sums[b, k], sums[b, outputs + k], weights[b, k]
-            pull, stiffness, v = h * w - g, h + l2, 0.0
-            if stiffness > 0 and abs(pull) > l1:
-                v = (pull - l1 if pull > 0 else pull + l1) / stiffness
-                further = w + RELAXATION * (v - w)
-                if w * v > 0 and further * v > 0:
-                    v = further
-            d = v - w
-            changes[0] += (g + 0.5 * h * d) * d
-            changes[1] += l1 * (abs(v) - abs(w)) + 0.5 * l2 * (v * v - w * w)
-            changes[2] = max(changes[2], abs(g))
-            target[b, k] = v

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.segments import Entries, minimized
+from bochner.compute.minima import minimized
+from bochner.compute.segments import Column, Entries
 from bochner.features import BinningBasis, Group
 from bochner.problem import Problem
 from bochner.solvers.grid_descent import Bins, Descent, FittedRows
@@ -91,12 +92,7 @@ def opened(
 
 def all_entries(grid: Group, bins: int) -> Entries:
     """Return all rows of a grid with their bins; rows without one are left out."""
-    code = np.ascontiguousarray(grid.code)
-    rows = np.arange(len(code), dtype=np.int32)
-    known = code >= 0
-    if not known.all():
-        rows, code = rows[known], code[known]
-    return Entries(rows, code, bins)
+    return Column(grid.code, bins).picked(np.arange(bins))
 
 
 def open_with(state: CoordinateDescentState, descent: Descent, bins: Bins) -> float:
@@ -105,9 +101,9 @@ def open_with(state: CoordinateDescentState, descent: Descent, bins: Bins) -> fl
         state.rows = descent.rows_at(np.tile(state.constant, (len(descent.y), 1)))
         state.reach = None if state.at_zero else np.tile(state.intercept, (len(descent.y), 1))
     sums, penalty = descent.sums(state.rows, bins), bins.penalty
-    changes = minimized(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)[1]
-    state.first_fall -= float(changes[0] + changes[1])
-    state.steepest = max(state.steepest, float(changes[2]))
+    minimum = minimized(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)
+    state.first_fall += minimum.fall
+    state.steepest = max(state.steepest, minimum.steepest)
     if state.reach is not None:
         bins.entries.shift(bins.height * bins.weights, state.reach)
         if state.seen + 1 == len(state.basis.grids):
@@ -121,28 +117,28 @@ def descend(
     """Take a step in the bins of a grid that this pass works on; return the loss and the fall."""
     assert state.rows is not None
     weights, height = state.weights[state.place(grid)], state.basis.height
-    if state.full or grid.number not in state.active:
-        bins = Bins(all_entries(grid, len(weights)), weights, height, penalty)
-        _note_active(state, descent, grid.number, bins)
-    active = state.active.get(grid.number)
+    active = None if state.full else state.active.get(grid.number)
     if active is None:
-        weights[:], fall = descent.take(state.rows, bins)
-    else:
-        bins = Bins(active.entries, weights[active.numbers], height, penalty)
-        weights[active.numbers], fall = descent.take(state.rows, bins)
+        active = _found_active(state, descent, grid, penalty)
+    bins = Bins(active.entries, weights[active.numbers], height, penalty)
+    weights[active.numbers], fall = descent.take(state.rows, bins)
     state.fall += fall
     if state.first_fall == 0.0:
         state.first_fall = fall * len(state.basis.grids)
     return state.rows.total, fall
 
 
-def _note_active(state: CoordinateDescentState, descent: Descent, number: int, bins: Bins) -> None:
-    """List the bins that have a weight or whose slope would give them one, if they are few."""
+def _found_active(
+    state: CoordinateDescentState, descent: Descent, grid: Group, penalty: Penalty
+) -> Active:
+    """Return the bins that have a weight or whose slope would give them one; list them if few."""
     assert state.rows is not None
-    state.active.pop(number, None)
-    if bins.penalty.l1 == 0.0:
-        return
-    steep = np.abs(descent.slopes(state.rows, bins)) > bins.penalty.l1
-    chosen = np.any(steep | (bins.weights != 0), axis=1)
-    if chosen.mean() <= MOST_ACTIVE:
-        state.active[number] = Active(np.flatnonzero(chosen), bins.entries.picked(chosen))
+    weights, height = state.weights[state.place(grid)], state.basis.height
+    column, numbers = Column(grid.code, len(weights)), np.arange(len(weights))
+    if penalty.l1 > 0.0:
+        numbers = descent.steep(state.rows, column, weights, height, penalty.l1)
+    active = Active(numbers, column.picked(numbers))
+    state.active.pop(grid.number, None)
+    if len(numbers) <= MOST_ACTIVE * len(weights):
+        state.active[grid.number] = active
+    return active

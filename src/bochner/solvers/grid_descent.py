@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.minima import minimized
 from bochner.compute.pool import each_tile, sum_tiles
-from bochner.compute.segments import TILE_ENTRIES, Entries, Table, joined, minimized
+from bochner.compute.segments import TILE_ENTRIES, Column, Entries, Table, joined
 from bochner.losses import Quadratic, Smooth
 from bochner.solvers.penalty import Penalty
 
@@ -77,9 +78,11 @@ class Descent:
         total, mass = sum_tiles(fill, len(f), TILE_ENTRIES, (2,))
         return FittedRows(f, table, float(mass), float(total / mass))
 
-    def slopes(self, rows: FittedRows, bins: Bins) -> Table:
-        """Return g of each bin and output."""
-        return bins.entries.sums(rows.table, 0, rows.f.shape[1]) * (bins.height / rows.mass)
+    def steep(
+        self, rows: FittedRows, column: Column, weights: Table, height: float, l1: float
+    ) -> NDArray[np.int64]:
+        """Return the bins that have a weight, or |g| above `l1` so that they get one."""
+        return column.steep(rows.table, weights, l1 * rows.mass / height)
 
     def sums(self, rows: FittedRows, bins: Bins) -> Table:
         """Return g and h of each bin and output."""
@@ -90,29 +93,22 @@ class Descent:
     def take(self, rows: FittedRows, bins: Bins) -> tuple[Table, float]:
         """Move the predictions; return the new weights, and by how much the model fell."""
         sums, penalty = self.sums(rows, bins), bins.penalty
-        target, changes = minimized(sums, bins.weights, penalty.l1, penalty.l2)
-        rises = self._moved(rows, bins, target - bins.weights)
+        minimum = minimized(sums, bins.weights, penalty.l1, penalty.l2)
+        rises = self._moved(rows, bins, minimum.weights - bins.weights) + minimum.paid
         if not isinstance(self.loss, Quadratic):
-            self._mend(rows, bins, sums, target, rises)
-        return target, -float(changes[0] + changes[1])
+            rose = np.flatnonzero(rises > ROUNDING * rows.total)
+            if len(rose) > 0:
+                self._mend(rows, bins, sums, minimum.weights, rose)
+        return minimum.weights, minimum.fall
 
     def _mend(
-        self,
-        rows: FittedRows,
-        bins: Bins,
-        sums: Table,
-        target: Table,
-        rises: NDArray[np.float64],
+        self, rows: FittedRows, bins: Bins, sums: Table, target: Table, rose: NDArray[np.int64]
     ) -> None:
         """Where the objective rose, take the curvature bound instead."""
-        each = bins.penalty.each
-        paid = (each(target) - each(bins.weights)).sum(axis=1)
-        rose = np.flatnonzero(rises + paid > ROUNDING * rows.total)
-        if len(rose) > 0:
-            mended = target.copy()
-            mended[rose] = self._bounded(rows, bins, sums, rose)
-            self._moved(rows, bins, mended - target)
-            target[rose] = mended[rose]
+        few = replace(bins, entries=bins.entries.picked(rose), weights=bins.weights[rose])
+        mended = self._bounded(rows, few, sums[rose])
+        self._moved(rows, few, mended - target[rose])
+        target[rose] = mended
 
     def _moved(self, rows: FittedRows, bins: Bins, by: Table) -> NDArray[np.float64]:
         """Add to the predictions; return by how much the mean loss rose in each bin."""
@@ -129,17 +125,13 @@ class Descent:
         rows.total += float(total.sum())
         return np.asarray(total)
 
-    def _bounded(
-        self, rows: FittedRows, bins: Bins, sums: Table, places: NDArray[np.int64]
-    ) -> Table:
-        """Return the steps of some bins with the curvature bound."""
-        outputs, chosen = bins.weights.shape[1], np.zeros(len(sums), np.bool_)
-        chosen[places] = True
+    def _bounded(self, rows: FittedRows, bins: Bins, sums: Table) -> Table:
+        """Return the weights to which the curvature bound leads."""
+        outputs, penalty = bins.weights.shape[1], bins.penalty
         factor = self.loss.curvature_bound * bins.height**2 / rows.mass
-        bound = factor * bins.entries.picked(chosen).sums(self.weight[:, None], 0, 1)
-        steeper = np.hstack([sums[places, :outputs], np.repeat(bound, outputs, axis=1)])
-        penalty = bins.penalty
-        return minimized(steeper, bins.weights[places], penalty.l1, penalty.l2)[0]
+        bound = factor * bins.entries.sums(self.weight[:, None], 0, 1)
+        steeper = np.hstack([sums[:, :outputs], np.repeat(bound, outputs, axis=1)])
+        return minimized(steeper, bins.weights, penalty.l1, penalty.l2).weights
 
     @property
     def _floor(self) -> float:
