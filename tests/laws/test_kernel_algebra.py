@@ -134,6 +134,24 @@ def test_scales_of_another_length_are_refused():
         Stretched(gaussian, [1.0, 2.0]).frequencies(3, 10, Random(0))
 
 
+def test_what_a_kernel_of_kernels_prepares_is_what_its_parts_prepare():
+    scales = np.array([0.5, 1.0, 7.0])
+    kernel = 3 * Stretched(gaussian + laplacian * matern, scales)
+    out = np.empty((20, 4))
+    kernel.against(B).fill(A, 2, 6, out)
+    a, b = A / scales, B[2:6] / scales
+    expected = 3 * (gaussian(a, b) + laplacian(a, b) * matern(a, b))
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
+
+
+def test_a_kernel_of_its_own_prepares_nothing_and_gives_its_matrix():
+    out = np.empty((20, 4))
+    Linear().against(B).fill(A, 2, 6, out)
+    np.testing.assert_array_equal(out, A @ B[2:6].T)
+    assert not Linear().centred
+    assert not Linear().precomputed
+
+
 def test_kernels_that_are_not_shift_invariant_are_refused_with_a_sentence():
     for combine in (
         lambda: gaussian + Linear(),

@@ -4,10 +4,19 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 from sklearn.gaussian_process.kernels import Matern as SklearnMatern
+from sklearn.gaussian_process.kernels import RationalQuadratic
 from sklearn.metrics import hinge_loss, log_loss
-from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.metrics.pairwise import chi2_kernel, cosine_similarity, laplacian_kernel, rbf_kernel
 
-from bochner.kernels import Gaussian, Laplacian, Matern
+from bochner.kernels import (
+    Cauchy,
+    EuclideanLaplacian,
+    FunctionKernel,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Matern,
+)
 from bochner.losses import Hinge, Logistic, Softmax
 
 rng = np.random.default_rng(0)
@@ -37,6 +46,32 @@ def test_matern_is_the_matern_kernel(bandwidth, nu):
     kernel = Matern(bandwidth, nu=nu)
     np.testing.assert_allclose(kernel(A), reference(A), rtol=0, atol=1e-10)
     np.testing.assert_allclose(kernel(A, B), reference(A, B), rtol=0, atol=1e-10)
+
+
+@bandwidths
+def test_cauchy_is_the_rational_quadratic_kernel_with_alpha_1(bandwidth):
+    reference = RationalQuadratic(length_scale=bandwidth / np.sqrt(2), alpha=1.0)
+    np.testing.assert_allclose(Cauchy(bandwidth)(A), reference(A), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(Cauchy(bandwidth)(A, B), reference(A, B), rtol=0, atol=1e-10)
+
+
+@bandwidths
+def test_the_euclidean_laplacian_is_the_matern_kernel_with_nu_1_2(bandwidth):
+    reference = SklearnMatern(length_scale=bandwidth, nu=0.5)
+    kernel = EuclideanLaplacian(bandwidth)
+    np.testing.assert_allclose(kernel(A), reference(A), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(kernel(A, B), reference(A, B), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("function", [rbf_kernel, cosine_similarity, chi2_kernel])
+def test_the_kernels_of_scikit_learn_are_kernels_here(function):
+    left, right = np.abs(A), np.abs(B)
+    np.testing.assert_array_equal(FunctionKernel(function)(left, right), function(left, right))
+
+
+def test_a_kernel_of_a_gaussian_process_is_a_kernel_here():
+    kernel = Kernel.resolve(SklearnMatern(length_scale=2.0, nu=1.5))
+    np.testing.assert_allclose(kernel(A, B), Matern(2.0, nu=1.5)(A, B), rtol=0, atol=1e-10)
 
 
 def test_logistic_is_the_log_loss():

@@ -1,19 +1,32 @@
 """Kernels: similarity of rows, its spectral measure, and an algebra of both."""
 
-from bochner.kernels.algebra import Product, Scaled, Stretched, Sum
+from bochner.kernels.against import Against
+from bochner.kernels.algebra import Product, Scaled, Sum
+from bochner.kernels.cauchy import Cauchy
+from bochner.kernels.euclidean_laplacian import EuclideanLaplacian
+from bochner.kernels.function_kernel import FunctionKernel
 from bochner.kernels.gaussian import Gaussian
 from bochner.kernels.kernel import Kernel, ShiftInvariant
 from bochner.kernels.laplacian import Laplacian
 from bochner.kernels.matern import Matern
+from bochner.kernels.precomputed import Precomputed
+from bochner.kernels.profile import Profile
 from bochner.kernels.radial import Radial
 from bochner.kernels.separable import Separable
+from bochner.kernels.stretched import Stretched
 
 __all__ = [
+    "Against",
+    "Cauchy",
+    "EuclideanLaplacian",
+    "FunctionKernel",
     "Gaussian",
     "Kernel",
     "Laplacian",
     "Matern",
+    "Precomputed",
     "Product",
+    "Profile",
     "Radial",
     "Scaled",
     "Separable",

@@ -1,25 +1,28 @@
-"""Kernels made of kernels: sums, products, multiples, and a scale per column."""
+"""Kernels made of kernels: sums, products and multiples."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from bochner.compute.random import Random
+from bochner.kernels.against import Against, Combined, Multiplied
 from bochner.kernels.kernel import ShiftInvariant, positive, shift_invariant
-from bochner.kernels.rows import Array, Rows, checked_rows, divided
+from bochner.kernels.rows import Array, Rows
 from bochner.kernels.separable import Separable, separable
 
 
 @dataclass
 class Pair(ShiftInvariant):
-    """A kernel made of two kernels."""
+    """A kernel made of two kernels, whose values an `operation` combines."""
 
     left: ShiftInvariant
     right: ShiftInvariant
+
+    operation: ClassVar[np.ufunc]
 
     def check(self) -> None:
         """Raise a ValueError if a part cannot be used."""
@@ -30,6 +33,14 @@ class Pair(ShiftInvariant):
         """Return a copy with both parts resolved."""
         self.check()
         return replace(self, left=self.left.resolved(X, rng), right=self.right.resolved(X, rng))
+
+    def tile(self, A: Rows, B: Rows) -> Array:
+        """Return the tiles of both parts, combined."""
+        return self.operation(self.left.tile(A, B), self.right.tile(A, B))  # type: ignore[no-any-return]
+
+    def against(self, B: Rows) -> Against:
+        """Return k(., B) with both parts prepared."""
+        return Combined(self.left.against(B), self.right.against(B), self.operation)
 
 
 @dataclass
@@ -52,14 +63,12 @@ class Sum(Pair, Separable):
     array([[2.   , 0.379]])
     """
 
+    operation: ClassVar[np.ufunc] = np.add
+
     @property
     def variance(self) -> float:
         """The sum of the variances."""
         return self.left.variance + self.right.variance
-
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return the sum of the parts' tiles."""
-        return self.left.tile(A, B) + self.right.tile(A, B)
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw each frequency from the left or from the right."""
@@ -99,14 +108,12 @@ class Product(Pair):
     array([[1.    , 0.3679]])
     """
 
+    operation: ClassVar[np.ufunc] = np.multiply
+
     @property
     def variance(self) -> float:
         """The product of the variances."""
         return self.left.variance * self.right.variance
-
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return the product of the parts' tiles."""
-        return self.left.tile(A, B) * self.right.tile(A, B)
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Add a frequency of the left and one of the right."""
@@ -155,6 +162,10 @@ class Scaled(ShiftInvariant, Separable):
         """Return the factor times the kernel's tile."""
         return float(self.factor) * self.kernel.tile(A, B)
 
+    def against(self, B: Rows) -> Against:
+        """Return k(., B) with the kernel prepared."""
+        return Multiplied(self.kernel.against(B), self.factor)
+
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel: the factor is in the variance."""
         return self.kernel.frequencies(n_columns, size, rng)
@@ -162,85 +173,3 @@ class Scaled(ShiftInvariant, Separable):
     def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel: the factor is in the variance."""
         return separable(self.kernel).pitches(n_columns, size, rng)
-
-
-@dataclass
-class Stretched(ShiftInvariant, Separable):
-    """A kernel with a scale per column, k(a, b) = kernel(a / scales, b / scales).
-
-    Automatic relevance determination: a column with a large scale matters little (Rasmussen and
-    Williams 2006, Gaussian processes for machine learning, Eq. 5.2). The frequencies are those of
-    the kernel divided by the scales. A median bandwidth is measured on the rows divided by the
-    scales.
-
-    Parameters
-    ----------
-    kernel : ShiftInvariant
-        The kernel that sees the divided columns.
-    scales : array-like of shape (n_columns,)
-        Positive numbers.
-
-    Examples
-    --------
-    >>> from bochner.kernels import Gaussian
-    >>> kernel = Stretched(Gaussian(1.0), scales=[1.0, 10.0])
-    >>> kernel([[0.0, 0.0]], [[1.0, 0.0], [0.0, 10.0]]).round(4)
-    array([[0.6065, 0.6065]])
-    """
-
-    kernel: ShiftInvariant
-    scales: ArrayLike
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Stretched):
-            return NotImplemented
-        return self.kernel == other.kernel and np.array_equal(self.scales, other.scales)
-
-    @property
-    def variance(self) -> float:
-        """The variance of the kernel."""
-        return self.kernel.variance
-
-    def check(self) -> None:
-        """Raise a ValueError if the scales or the kernel cannot be used."""
-        scales = np.asarray(self.scales)
-        if (
-            scales.ndim != 1
-            or scales.dtype.kind not in "fiu"
-            or not np.all(np.isfinite(scales) & (scales > 0))
-        ):
-            raise ValueError(
-                "The scales of Stretched must be a list of finite positive numbers, one for each "
-                f"column; got {self.scales!r}."
-            )
-        shift_invariant(self.kernel).check()
-
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy with its kernel resolved on the divided rows."""
-        self.check()
-        return replace(self, kernel=self.kernel.resolved(self._divided(checked_rows(X)), rng))
-
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return the kernel's tile of the divided rows."""
-        return self.kernel.tile(self._divided(A), self._divided(B))
-
-    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw from the kernel and divide by the scales."""
-        return self.kernel.frequencies(n_columns, size, rng) / self._scales(n_columns)[:, None]
-
-    def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw from the kernel and multiply by the scales."""
-        pitches = separable(self.kernel).pitches(n_columns, size, rng)
-        return pitches * self._scales(n_columns)[:, None]
-
-    def _divided(self, X: Rows) -> Rows:
-        return divided(X, self._scales(X.shape[1]))
-
-    def _scales(self, n_columns: int) -> NDArray[np.float64]:
-        scales = np.asarray(self.scales, dtype=np.float64)
-        if len(scales) != n_columns:
-            raise ValueError(
-                f"Stretched needs one scale for each of the {n_columns} columns; got "
-                f"{len(scales)} scales."
-            )
-        return scales

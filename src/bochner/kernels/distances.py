@@ -6,52 +6,111 @@ differences.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist
 
-from bochner.kernels.rows import Array, Rows, dense, tiles
+from bochner.compute.distances import manhattan_distances, squared_distances
+from bochner.kernels.rows import Array, Rows, alike, dense, tiles
 
 # Squared distances below this many roundings of |a|^2 are computed again from a - b.
 ROUNDINGS = 64
 
 
-def squared_norms(X: Rows) -> Array:
-    """Return |x|^2 of each row."""
-    if sp.issparse(X):
-        return X.multiply(X).sum(axis=1)  # type: ignore[no-any-return]
-    return np.einsum("ij,ij->i", X, X)  # type: ignore[no-any-return]
+class Distances(ABC):
+    """Distances of any rows from the same rows `B`, with what can be prepared of those."""
+
+    @abstractmethod
+    def __init__(self, B: Rows) -> None: ...
+
+    @abstractmethod
+    def fill(self, A: Rows, start: int, stop: int, factor: float, out: Array) -> None:
+        """Write factor * distance(A, B[start:stop]) into `out`, C-contiguous, of A's dtype."""
 
 
-def products(A: Rows, B: Rows) -> tuple[Array, Array, Array]:
-    """Return a'b of all pairs, |a|^2 and |b|^2, of which squared distances are made.
+class SquaredEuclidean(Distances):
+    """|a - b|^2 = |a|^2 + |b|^2 - 2 a'b, clipped at 0.
 
     Sparse rows are not centred, so they are multiplied in float64.
     """
-    if sp.issparse(A):
-        A, B = A.astype(np.float64), B.astype(np.float64)
-    return dense(A @ B.T), squared_norms(A), squared_norms(B)
+
+    def __init__(self, B: Rows) -> None:
+        self.B = B.astype(np.float64) if sp.issparse(B) else np.ascontiguousarray(B)
+        self.squares = squared_norms(self.B)
+
+    def fill(self, A: Rows, start: int, stop: int, factor: float, out: Array) -> None:
+        """Write factor |a - b|^2."""
+        A = alike(A, self.B)
+        if sp.issparse(A):
+            out[...] = self._from_sparse(A.astype(np.float64), start, stop, factor)
+            return
+        np.matmul(A, self.B[start:stop].T, out=out)
+        squared_distances(out, squared_norms(A), self.squares[start:stop], factor)
+
+    def _from_sparse(self, A: Rows, start: int, stop: int, factor: float) -> Array:
+        values = np.ascontiguousarray(dense(A @ self.B[start:stop].T))
+        squared_distances(values, squared_norms(A), self.squares[start:stop], factor)
+        return values
 
 
-def euclidean(A: Rows, B: Rows) -> Array:
-    """Return |a - b|, with the digits of a - b for (nearly) equal rows.
+class Euclidean(Distances):
+    """|a - b|, with the digits of a - b for (nearly) equal rows.
 
     The root turns a rounding of 1e-7 in the square into 3e-4: a kernel that is not flat at 0
     would see equal rows as different.
     """
-    squares, left, right = products(A, B)
-    squares *= -2
-    squares += left[:, None]
-    squares += right
-    np.maximum(squares, 0, out=squares)
-    noise = ROUNDINGS * np.finfo(squares.dtype).eps * left
-    near = np.nonzero(squares < noise[:, None])
-    for pairs in tiles(len(near[0]), 4096):
-        a, b = near[0][pairs], near[1][pairs]
-        squares[a, b] = squared_norms(A[a] - B[b])
-    return np.sqrt(squares, out=squares).astype(A.dtype, copy=False)
+
+    def __init__(self, B: Rows) -> None:
+        self.squared = SquaredEuclidean(B)
+
+    def fill(self, A: Rows, start: int, stop: int, factor: float, out: Array) -> None:
+        """Write factor |a - b|."""
+        A = alike(A, self.squared.B)
+        self.squared.fill(A, start, stop, 1.0, out)
+        self._mend(A, start, stop, out)
+        np.sqrt(out, out=out)
+        out *= out.dtype.type(factor)
+
+    def _mend(self, A: Rows, start: int, stop: int, squares: Array) -> None:
+        noise = ROUNDINGS * np.finfo(squares.dtype).eps * squared_norms(A)
+        near = np.flatnonzero(squares < noise.astype(squares.dtype)[:, None])
+        B = self.squared.B[start:stop]
+        for pairs in tiles(len(near), 4096):
+            a, b = np.divmod(near[pairs], stop - start)
+            squares[a, b] = squared_norms(A[a] - B[b])
+
+
+class Manhattan(Distances):
+    """|a - b|_1, of dense rows."""
+
+    def __init__(self, B: Rows) -> None:
+        self.transposed = np.ascontiguousarray(dense(B).T)
+
+    def fill(self, A: Rows, start: int, stop: int, factor: float, out: Array) -> None:
+        """Write factor |a - b|_1."""
+        A = np.ascontiguousarray(dense(A))
+        manhattan_distances(A, self.transposed, start, factor, out)
+
+
+def squared_norms(X: Rows) -> Array:
+    """Return |x|^2 of each row."""
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)  # a matrix sums to a matrix
+    return np.einsum("ij,ij->i", X, X)  # type: ignore[no-any-return]
+
+
+def euclidean(A: Rows, B: Rows) -> Array:
+    """Return |a - b|, in the dtype of the rows."""
+    return _between(Euclidean(B), A, B.shape[0])
 
 
 def manhattan(A: Rows, B: Rows) -> Array:
-    """Return |a - b|_1."""
-    return cdist(dense(A), dense(B), "cityblock").astype(A.dtype, copy=False)  # type: ignore[no-any-return]
+    """Return |a - b|_1, in the dtype of the rows."""
+    return _between(Manhattan(B), A, B.shape[0])
+
+
+def _between(distances: Distances, A: Rows, width: int) -> Array:
+    out = np.empty((A.shape[0], width), A.dtype)
+    distances.fill(A, 0, width, 1.0, out)
+    return out

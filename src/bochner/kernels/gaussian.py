@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.exponential import exponential_of_distances
+from bochner.compute.exponential import exponential
 from bochner.compute.random import Random
-from bochner.kernels.distances import euclidean, products
-from bochner.kernels.radial import Radial
+from bochner.kernels.distances import Distances, SquaredEuclidean, euclidean
+from bochner.kernels.profile import Profile
 from bochner.kernels.rows import Array, Rows
 
 MULTIPLIER = 0.5
 
 
 @dataclass
-class Gaussian(Radial, name="gaussian"):
+class Gaussian(Profile, name="gaussian"):
     """The Gaussian kernel, k(a, b) = exp(-|a - b|^2 / (2 bandwidth^2)).
 
     Its frequencies are normal with standard deviation 1 / bandwidth (Rahimi and Recht 2007,
@@ -39,14 +40,20 @@ class Gaussian(Radial, name="gaussian"):
     bandwidth: float | str = "median"
     multiplier: float = MULTIPLIER
 
+    metric: ClassVar[type[Distances]] = SquaredEuclidean
+
     def distances(self, A: Rows, B: Rows) -> Array:
         """Return |a - b|."""
         return euclidean(A, B)
 
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return exp(-|a - b|^2 / (2 bandwidth^2))."""
-        scale = 0.5 / self._number() ** 2
-        return exponential_of_distances(*products(A, B), scale).astype(A.dtype, copy=False)
+    @property
+    def factor(self) -> float:
+        """-1 / (2 bandwidth^2)."""
+        return -0.5 / self._number() ** 2
+
+    def profile(self, z: Array) -> None:
+        """Take the exponential."""
+        exponential(z)
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw normal frequencies."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bochner.component import Component
 from bochner.compute.pool import each_tile
 from bochner.compute.random import Random
+from bochner.kernels.against import Against, Tiles
 from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean, tiles
 
 if TYPE_CHECKING:
@@ -26,9 +27,27 @@ class Kernel(Component, ABC, family="kernel"):
 
     `kernel(A, B)` is the matrix of k between all rows of `A` and all rows of `B`. Kernels are
     added and multiplied, by each other and by positive numbers: ``2 * Gaussian(1.0) + Matern()``.
+
+    `centred` says whether the rows of both sides may be moved together without changing k, and
+    `precomputed` whether rows are values of the kernel already.
     """
 
     __array_ufunc__: ClassVar[None] = None  # so that NumPy's numbers leave `*` to `__rmul__`
+    centred: ClassVar[bool] = False
+    precomputed: ClassVar[bool] = False
+
+    @classmethod
+    def resolve(cls, given: Any) -> Self:
+        """Return a fresh kernel: a named one, a copy of a given one, or one of a function k(A, B).
+
+        A class is no function: what is meant is an instance of it.
+        """
+        from bochner.kernels.function_kernel import FunctionKernel  # it builds on this module
+
+        function = callable(given) and not isinstance(given, (Kernel, type))
+        if function and issubclass(FunctionKernel, cls):
+            return FunctionKernel(given)  # type: ignore[return-value]
+        return super().resolve(given)
 
     def __call__(self, A: Rows, B: Rows | None = None) -> Array:
         """Return the matrix k(A, B), of shape (len(A), len(B)); k(A, A) without `B`."""
@@ -38,6 +57,14 @@ class Kernel(Component, ABC, family="kernel"):
     @abstractmethod
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return k(A, B) of checked rows of one dtype; `B` may be `A` itself."""
+
+    def tile(self, A: Rows, B: Rows) -> Array:
+        """Return k(A, B), in the dtype of the rows, of few rows (centred ones, if that may be)."""
+        return self.matrix(A, B)
+
+    def against(self, B: Rows) -> Against:
+        """Return k(., B) for many calls with the same rows `B`, of which much can be prepared."""
+        return Tiles(self, B)
 
     @abstractmethod
     def diagonal(self, A: Rows) -> Array:
@@ -77,6 +104,8 @@ class ShiftInvariant(Kernel):
     k(a - b) = variance * E cos(omega'(a - b)) (Rahimi and Recht 2007, Random features for
     large-scale kernel machines, Eq. 2).
     """
+
+    centred: ClassVar[bool] = True
 
     @property
     @abstractmethod

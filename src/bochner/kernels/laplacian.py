@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.exponential import exponential
 from bochner.compute.random import Random
-from bochner.kernels.distances import manhattan
-from bochner.kernels.radial import Radial
+from bochner.kernels.distances import Distances, Manhattan, manhattan
+from bochner.kernels.profile import Profile
 from bochner.kernels.rows import Array, Rows
 from bochner.kernels.separable import Separable
 
@@ -18,7 +19,7 @@ MULTIPLIER = 0.5
 
 
 @dataclass
-class Laplacian(Radial, Separable, name="laplacian"):
+class Laplacian(Profile, Separable, name="laplacian"):
     """The Laplacian kernel, k(a, b) = exp(-|a - b|_1 / bandwidth).
 
     Its frequencies are Cauchy with scale 1 / bandwidth, each column by itself (Rahimi and Recht
@@ -41,15 +42,20 @@ class Laplacian(Radial, Separable, name="laplacian"):
     bandwidth: float | str = "median"
     multiplier: float = MULTIPLIER
 
+    metric: ClassVar[type[Distances]] = Manhattan
+
     def distances(self, A: Rows, B: Rows) -> Array:
         """Return |a - b|_1."""
         return manhattan(A, B)
 
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return exp(-|a - b|_1 / bandwidth)."""
-        exponents = manhattan(A, B)
-        exponents *= -1 / self._number()
-        return exponential(exponents)
+    @property
+    def factor(self) -> float:
+        """-1 / bandwidth."""
+        return -1 / self._number()
+
+    def profile(self, z: Array) -> None:
+        """Take the exponential."""
+        exponential(z)
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw Cauchy frequencies."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.exponential import exponential
 from bochner.compute.random import Random
-from bochner.kernels.distances import euclidean
-from bochner.kernels.radial import Radial
+from bochner.kernels.distances import Distances, Euclidean, euclidean
+from bochner.kernels.profile import Profile
 from bochner.kernels.rows import Array, Rows
 
 MULTIPLIER = 0.5
@@ -20,7 +22,7 @@ POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1 / 3, 1.0, 1.0)}
 
 
 @dataclass
-class Matern(Radial, name="matern"):
+class Matern(Profile, name="matern"):
     """The Matérn kernels, with r = |a - b| / bandwidth:
 
     - nu = 1/2: k(a, b) = exp(-r)
@@ -50,6 +52,8 @@ class Matern(Radial, name="matern"):
     nu: float = 1.5
     multiplier: float = MULTIPLIER
 
+    metric: ClassVar[type[Distances]] = Euclidean
+
     def distances(self, A: Rows, B: Rows) -> Array:
         """Return |a - b|."""
         return euclidean(A, B)
@@ -60,21 +64,31 @@ class Matern(Radial, name="matern"):
         if self.nu not in POLYNOMIALS:
             raise ValueError(f"The nu of Matern must be 0.5, 1.5 or 2.5; got {self.nu!r}.")
 
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return the polynomial times the exponential of the distance."""
-        z = euclidean(A, B)
-        z *= (2 * self.nu) ** 0.5 / self._number()
+    @property
+    def factor(self) -> float:
+        """sqrt(2 nu) / bandwidth."""
+        return sqrt(2 * self.nu) / self._number()
+
+    def profile(self, z: Array) -> None:
+        """Take the polynomial times the exponential of -z."""
         highest, *others = POLYNOMIALS[self.nu]
         polynomial = np.full_like(z, highest)
         for coefficient in others:
             polynomial *= z
             polynomial += coefficient
-        polynomial *= exponential(np.negative(z, out=z))
-        return polynomial
+        exponential(np.negative(z, out=z))
+        z *= polynomial
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw multivariate t frequencies: normal over the root of chi^2 / (2 nu)."""
-        normal = rng.normal((n_columns, size))
-        # chi^2 with 2 nu degrees of freedom is 2 Gamma(nu).
-        mixing = rng.gamma(self.nu, size) / self.nu
-        return normal / (np.sqrt(mixing) * self._number())
+        """Draw multivariate t frequencies."""
+        return multivariate_t(self.nu, n_columns, size, rng) / self._number()
+
+
+def multivariate_t(nu: float, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+    """Draw from the t distribution with 2 nu degrees of freedom, shape (n_columns, size).
+
+    It is a normal vector over the root of chi^2 / (2 nu).
+    """
+    normal = rng.normal((n_columns, size))
+    # chi^2 with 2 nu degrees of freedom is 2 Gamma(nu).
+    return normal / np.sqrt(rng.gamma(nu, size) / nu)

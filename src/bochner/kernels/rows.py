@@ -49,6 +49,11 @@ def dense(X: Rows) -> Array:
     return X.toarray() if sp.issparse(X) else X  # type: ignore[no-any-return]
 
 
+def alike(X: Rows, other: Rows) -> Rows:
+    """Return the rows as CSR if the others are sparse, and as an ordinary array if not."""
+    return sp.csr_array(X) if sp.issparse(other) else dense(X)
+
+
 def mean(X: Rows) -> Array | None:
     """Return the mean row of an array, in its dtype; None for sparse rows, which stay sparse."""
     if sp.issparse(X):

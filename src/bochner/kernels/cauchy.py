@@ -1,0 +1,63 @@
+"""The Cauchy kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.random import Random
+from bochner.kernels.distances import Distances, SquaredEuclidean, euclidean
+from bochner.kernels.profile import Profile
+from bochner.kernels.rows import Array, Rows
+
+MULTIPLIER = 0.5
+
+
+@dataclass
+class Cauchy(Profile, name="cauchy"):
+    """The Cauchy kernel, k(a, b) = 1 / (1 + |a - b|^2 / bandwidth^2).
+
+    It is the rational quadratic kernel with alpha = 1 and length scale bandwidth / sqrt(2)
+    (Rasmussen and Williams 2006, Gaussian processes for machine learning, Eq. 4.19). As
+    1 / (1 + r^2) is the mean of exp(-t r^2) over t ~ Exp(1), it is a mixture of Gaussians, and its
+    frequencies are sqrt(2 t) / bandwidth times standard normal ones, with one t for each.
+
+    Parameters
+    ----------
+    bandwidth : float or "median"
+        The distance at which the kernel is 1/2; "median" takes it from the data.
+    multiplier : float
+        Multiplies the median. A bandwidth that is a number is taken as it is.
+
+    Examples
+    --------
+    >>> Cauchy(bandwidth=2.0)([[0.0, 0.0]], [[0.0, 0.0], [0.0, 2.0], [6.0, 0.0]])
+    array([[1. , 0.5, 0.1]])
+    """
+
+    bandwidth: float | str = "median"
+    multiplier: float = MULTIPLIER
+
+    metric: ClassVar[type[Distances]] = SquaredEuclidean
+
+    def distances(self, A: Rows, B: Rows) -> Array:
+        """Return |a - b|."""
+        return euclidean(A, B)
+
+    @property
+    def factor(self) -> float:
+        """1 / bandwidth^2."""
+        return 1 / self._number() ** 2
+
+    def profile(self, z: Array) -> None:
+        """Take 1 / (1 + z)."""
+        z += 1
+        np.reciprocal(z, out=z)
+
+    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw normal frequencies of exponential variances."""
+        normal = rng.normal((n_columns, size))
+        return normal * np.sqrt(2 * rng.exponential(size)) / self._number()

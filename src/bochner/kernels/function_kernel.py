@@ -1,0 +1,100 @@
+"""FunctionKernel: a user's own function as a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import RLock
+from typing import Any, Self
+
+import numpy as np
+
+from bochner.compute.random import Random
+from bochner.kernels.kernel import Kernel
+from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
+
+ROWS = 512  # for which the function is asked at once
+BLOCK = 32  # rows whose k(a, a) is read off a matrix of all their pairs
+
+# The function may not bear to be called by several threads. A function may evaluate other kernels,
+# so a thread that is inside may enter again.
+_one_at_a_time = RLock()
+
+
+@dataclass
+class FunctionKernel(Kernel):
+    """A kernel that a function computes, k(A, B) = function(A, B).
+
+    The function gets rows as arrays of shapes (n, columns) and (m, columns), or as two CSR arrays
+    if the data are sparse, and returns the (n, m) values, as for ``SVC(kernel=function)`` of
+    scikit-learn. It must be symmetric and positive semi-definite, which is not checked. It is
+    called in one thread at a time, for at most 512 rows of `A`.
+
+    Parameters
+    ----------
+    function : callable
+        Takes two arrays of rows and returns the matrix of their kernel.
+
+    Examples
+    --------
+    >>> kernel = FunctionKernel(lambda A, B: (1 + A @ B.T) ** 2)
+    >>> kernel([[0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]])
+    array([[4., 1.]])
+    """
+
+    function: Callable[[Any, Any], Any]
+
+    def __sklearn_clone__(self) -> Self:
+        """Return a kernel of the same function: it has no parameters that could be set."""
+        return replace(self)
+
+    def check(self) -> None:
+        """Raise a ValueError if the function cannot be called."""
+        if not callable(self.function):
+            raise ValueError(
+                "FunctionKernel needs a function of two arrays of rows that returns the matrix of "
+                f"their kernel; got {self.function!r}."
+            )
+
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy: there is nothing to resolve."""
+        self.check()
+        return replace(self)
+
+    def matrix(self, A: Rows, B: Rows) -> Array:
+        """Return k(A, B), of at most `ROWS` rows of `A` at a time."""
+        K = np.empty((A.shape[0], B.shape[0]), A.dtype)
+        for rows in tiles(A.shape[0], ROWS):
+            K[rows] = self.tile(A[rows], B)
+        return K
+
+    def tile(self, A: Rows, B: Rows) -> Array:
+        """Return what the function gives, checked and in the dtype of the rows."""
+        shape = (A.shape[0], B.shape[0])
+        if 0 in shape:
+            return np.empty(shape, A.dtype)
+        with _one_at_a_time:
+            values = np.asarray(dense(self.function(A, B)))
+        return self._checked(values, shape, A.dtype)
+
+    def diagonal(self, A: Rows) -> Array:
+        """Return k(a, a) of each row, from the values of all pairs of a few rows."""
+        A = checked_rows(A)
+        blocks = [np.diagonal(self.tile(A[b], A[b])) for b in tiles(A.shape[0], BLOCK)]
+        return np.concatenate([np.empty(0, A.dtype), *blocks])
+
+    def _checked(self, values: Array, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+        if values.shape != shape or values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"A kernel function of {shape[0]} rows and of {shape[1]} other rows must return an "
+                f"array of numbers of the shape {shape}; {self.function!r} returned "
+                f"{values.dtype} of the shape {values.shape}."
+            )
+        with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
+            values = values.astype(dtype, copy=False)
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"A kernel function must return finite numbers; {self.function!r} returned NaN, "
+                f"infinity, or what is too large for {dtype}. Scale the columns of X, or mend it."
+            )
+        return values
