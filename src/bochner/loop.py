@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bochner.callbacks import Callback
+from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource
 from bochner.features import Encoded, Groups
 from bochner.interruption import interruptible
@@ -22,7 +23,6 @@ from bochner.progress import Evaluation, Progress, Reason
 from bochner.solvers import Memo, Solver, State
 from bochner.stopping import Stop
 
-SAMPLE_ROWS = 4096
 # A look at the held-out rows costs about as much as a step (only changed columns are evaluated).
 STEPS_BETWEEN_LOOKS = 4
 END_OF_STREAM = Reason("the stream ended", converged=True)
@@ -109,7 +109,7 @@ class Run:
         training.step += 1
         training.rows += len(batch)
         self._refuse_infinities()
-        if self.solver.walks == "shuffled" and training.step % STEPS_BETWEEN_LOOKS == 0:
+        if self.solver.looks == "steps" and training.step % STEPS_BETWEEN_LOOKS == 0:
             self._look()
         self._tell(self._progress())
 
@@ -118,7 +118,7 @@ class Run:
         training.state = self.solver.end_pass(self.problem, training.state)
         training.pass_, training.position = training.pass_ + 1, 0
         self._refuse_infinities()
-        if self.solver.walks != "shuffled" and len(training.state.pass_losses) > known:
+        if self.solver.looks == "passes" and len(training.state.pass_losses) > known:
             self._look()
         self._tell(self._progress())
         return END_OF_STREAM if self.source.once else self.stop(self._progress())
@@ -129,10 +129,12 @@ class Run:
             return
         training = self.training
         if training.memo is None:
-            training.memo = self.solver.memo(self.problem, held_out.X)
+            training.memo = self.solver.memo(self.problem, held_out)
         f = self.solver.predictions(self.problem, training.state, training.memo)
         losses = self.problem.loss.value(held_out.y, f)
         mean = float(np.average(losses, weights=held_out.weight))
+        if all(mean < evaluation.loss for evaluation in training.evaluations):
+            training.state = self.solver.on_best(self.problem, training.state)
         training.evaluations += (Evaluation(training.step, training.rows, mean),)
 
     def _refuse_infinities(self) -> None:
@@ -208,19 +210,21 @@ def run(
     """
     solver.check(problem)
     if solver.walks != "shuffled" and not isinstance(source, Encoded | Groups):
-        source = Encoded(source, problem.basis, solver.rows_per_batch(problem))
+        rows = source.n_rows if problem.rows is None else problem.rows
+        basis = solver.prepared(replace(problem, rows=rows), memory_budget())
+        source = Encoded(source, basis, solver.rows_per_batch(problem))
         problem = replace(problem, basis=source.basis)
     if solver.walks == "groups" and isinstance(source, Encoded):
         source = source.groups()
     if training is None:
-        state = solver.init(problem, source.sample(SAMPLE_ROWS, problem.seed))
-        training = Training(state, batch_size(solver, problem))
+        state = solver.init(problem, source.sample(solver.sample_rows(problem), problem.seed))
+        training = Training(state, batch_size(solver, problem, state))
     return Run(solver, problem, source, stop, tuple(callbacks), held_out, training).loop()
 
 
-def batch_size(solver: Solver[Any], problem: Problem) -> int:
+def batch_size(solver: Solver[Any], problem: Problem, state: State) -> int:
     """Return how many rows, or groups, a batch has."""
-    return 1 if solver.walks == "groups" else solver.rows_per_batch(problem)
+    return 1 if solver.walks == "groups" else solver.rows_per_step(problem, state)
 
 
 @contextmanager

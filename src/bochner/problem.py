@@ -45,6 +45,13 @@ class Expansion:
         """Evaluate at rows that are encoded already."""
         return np.asarray(self.basis.evaluate(code, self.weights) + self.intercept)
 
+    def simplified(self) -> Expansion:
+        """Return the same function on the plain basis, without what only a fit has use for."""
+        basis = self.basis.plain
+        if basis is self.basis:
+            return self
+        return Expansion(basis, self.basis.on_plain(self.weights), self.intercept)
+
     @property
     def size(self) -> int:
         """How many functions of the basis have a weight."""

@@ -72,7 +72,12 @@ def test_no_result_depends_on_the_number_of_threads(name):
     for n_jobs in (1, 2, 4):
         with threads(n_jobs):
             results.append(
-                np.concatenate([basis.evaluate(code, weights), basis.project(code, G, 0, 500)])
+                np.concatenate(
+                    [
+                        basis.evaluate(code, weights),
+                        basis.project(code, G, 0, min(500, width(basis))),
+                    ]
+                )
             )
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
@@ -99,7 +104,8 @@ def test_columns_are_what_evaluate_and_project_multiply(name):
     code, weights, G = parts(basis)
     Phi = basis.columns(code, 0, len(weights))
     np.testing.assert_allclose(basis.evaluate(code, weights), Phi @ weights, atol=1e-11)
-    np.testing.assert_allclose(basis.project(code, G, 3, 600), Phi[:, 3:600].T @ G, atol=1e-11)
+    stop = min(600, width(basis))
+    np.testing.assert_allclose(basis.project(code, G, 3, stop), Phi[:, 3:stop].T @ G, atol=1e-11)
     out = np.empty((N_ROWS, 102))
     assert basis.columns(code, 1, 103, out) is out
     np.testing.assert_allclose(out, Phi[:, 1:103], atol=1e-13)

@@ -282,7 +282,7 @@ def test_automatic_bins_take_the_memory_budget():
 def test_rows_of_a_memo_are_seen_through_the_present_bins():
     X, y = rows()
     solver, task = AveragedGradient(), problem()
-    memo, state = solver.memo(task, X), solver.init(task, batch(X, y))
+    memo, state = solver.memo(task, batch(X, y)), solver.init(task, batch(X, y))
     for start in (0, 1000, 2000):
         part = slice(start, start + 1000)
         state = solver.advance(task, state, batch(X[part], y[part]))

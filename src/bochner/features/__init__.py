@@ -3,12 +3,16 @@
 from bochner.features.basis import Basis
 from bochner.features.binning import Binning
 from bochner.features.binning_basis import BinningBasis
+from bochner.features.center_basis import CenterBasis
+from bochner.features.centers import Centers
 from bochner.features.dense_basis import DenseBasis
 from bochner.features.diagnostics import BinningDiagnostics
 from bochner.features.encoded import Encoded, Group, Groups
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, prepare
 from bochner.features.fourier import Fourier, FourierBasis
 from bochner.features.seeded_basis import SeededBasis
+from bochner.features.tabulated_basis import TabulatedBasis
+from bochner.features.whitened_basis import WhitenedBasis
 
 __all__ = [
     "SAMPLE_ROWS",
@@ -16,6 +20,8 @@ __all__ = [
     "Binning",
     "BinningBasis",
     "BinningDiagnostics",
+    "CenterBasis",
+    "Centers",
     "DenseBasis",
     "Encoded",
     "FeatureMap",
@@ -24,5 +30,7 @@ __all__ = [
     "Group",
     "Groups",
     "SeededBasis",
+    "TabulatedBasis",
+    "WhitenedBasis",
     "prepare",
 ]

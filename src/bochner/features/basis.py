@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.data.batch import Batch
+
 Code = Any  # rows in the form that a basis works with; it has a `shape` and a `dtype`
 
 
@@ -20,9 +22,18 @@ class Basis(ABC):
 
     size: int | None
 
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether the functions belong to the training rows, one to each."""
+        return False
+
     @abstractmethod
     def encode(self, X: Any) -> Code:
         """Return rows, dense or CSR, in the form that the other methods take."""
+
+    def coded(self, batch: Batch) -> Code:
+        """Return the code of the rows of a batch, which may be known by their numbers."""
+        return self.encode(batch.X)
 
     @abstractmethod
     def evaluate(self, code: Code, weights: NDArray[Any], start: int = 0) -> NDArray[Any]:
@@ -68,9 +79,29 @@ class Basis(ABC):
         """Be told that no more functions are to come for the time being; most need not care."""
         return
 
+    def forget(self) -> None:
+        """Let go what can be computed again; most keep nothing."""
+        return
+
     def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
         """Return weights that belong to an earlier basis in the places of this one, 0 elsewhere."""
+        return before.on_plain(weights)
+
+    @property
+    def plain(self) -> Basis:
+        """The same functions, or others of the same span, without what only a fit has use for."""
+        return self
+
+    def on_plain(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Return the weights of the same function on the plain basis."""
         return weights
+
+    def tabulated(self, rows: int | None, memory: int) -> Basis:
+        """Return a basis that keeps its columns, if those of all rows fit into `memory` bytes.
+
+        The results are the same. Most have nothing to keep but codes.
+        """
+        return self
 
     def end(self, stop: int | None) -> int:
         """Return `stop`, or the size for None; an endless basis needs a number."""

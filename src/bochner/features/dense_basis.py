@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -21,8 +21,18 @@ ROWS = 256
 BLOCK = 1024
 
 
+class NumberedRows(ABC):
+    """A code that is no array: rows that are known by their numbers."""
+
+    @abstractmethod
+    def padded(self, height: int) -> NumberedRows:
+        """Return these rows followed by any others, `height` in all."""
+
+
 class DenseBasis(Basis):
     """A basis of which a tile of Phi is a small dense array; only `fill` and `encode` differ."""
+
+    dtype: np.dtype[Any]
 
     @abstractmethod
     def fill(self, code: Code, start: int, stop: int, out: NDArray[Any]) -> None:
@@ -73,11 +83,20 @@ class DenseBasis(Basis):
         weight, size = np.ones(code.shape[0]) if weight is None else weight, self.end(None)
 
         def tile(top: int, bottom: int) -> NDArray[Any]:
-            blocks = self._blocks(padded(code, top, bottom), 0, size)
+            blocks = self.blocks(padded(code, top, bottom), 0, size)
             weights = padded(weight, top, bottom)
             return np.concatenate([weights @ np.square(block) for _, _, block in blocks])
 
         total += sum_tiles(tile, code.shape[0], ROWS, (size,))
+
+    def tabulated(self, rows: int | None, memory: int) -> Basis:
+        """Return a basis that keeps its columns, if those of all rows fit into `memory` bytes."""
+        from bochner.features.tabulated_basis import TabulatedBasis  # it is built on this one
+
+        if self.size is None or rows is None:
+            return self
+        fits = rows * self.size * self.dtype.itemsize <= memory
+        return TabulatedBasis(self) if fits else self
 
     def _write(
         self, code: Code, first: int, last: int, out: NDArray[Any], top: int, bottom: int
@@ -85,7 +104,7 @@ class DenseBasis(Basis):
         if bottom - top == ROWS and out.flags.c_contiguous:
             self.fill(code[top:bottom], first, last, out[top:bottom])
             return
-        for begin, end, block in self._blocks(padded(code, top, bottom), first, last):
+        for begin, end, block in self.blocks(padded(code, top, bottom), first, last):
             out[top:bottom, begin - first : end - first] = block[: bottom - top]
 
     def _add(
@@ -98,7 +117,7 @@ class DenseBasis(Basis):
         bottom: int,
     ) -> None:
         tile = padded(code, top, bottom)
-        for begin, end, block in self._blocks(tile, first, first + len(weights)):
+        for begin, end, block in self.blocks(tile, first, first + len(weights)):
             out[top:bottom] += (block @ weights[begin - first : end - first])[: bottom - top]
 
     def _projected(
@@ -112,11 +131,11 @@ class DenseBasis(Basis):
     ) -> NDArray[Any]:
         out = np.empty(shape, code.dtype)
         tile, values = padded(code, top, bottom), padded(G, top, bottom)
-        for begin, end, block in self._blocks(tile, first, first + shape[0]):
+        for begin, end, block in self.blocks(tile, first, first + shape[0]):
             out[begin - first : end - first] = block.T @ values
         return out
 
-    def _blocks(self, tile: Code, first: int, last: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
+    def blocks(self, tile: Code, first: int, last: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Yield begin, end and the columns begin, ..., end - 1 of a tile, block by block."""
         space = np.empty(tile.shape[0] * BLOCK, tile.dtype)
         for begin, end in cuts(first, last, BLOCK):
@@ -138,6 +157,8 @@ def padded(rows: Any, top: int, bottom: int) -> Any:
     tile = rows[top:bottom]
     if bottom - top == ROWS:
         return tile
+    if isinstance(tile, NumberedRows):
+        return tile.padded(ROWS)
     if sp.issparse(tile):
         below = sp.csr_array((ROWS - bottom + top, tile.shape[1]), dtype=tile.dtype)
         return sp.vstack([tile, below], "csr")

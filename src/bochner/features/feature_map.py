@@ -10,6 +10,7 @@ import numpy as np
 from bochner.component import Component
 from bochner.compute.random import Random
 from bochner.data.batch import Batch
+from bochner.data.scaling import Scaling
 from bochner.features.basis import Basis
 from bochner.kernels import Kernel
 
@@ -45,6 +46,14 @@ class FeatureMap(Component, ABC, family="features"):
             f"categories, {', '.join(map(str, columns))}. Encode them first (OneHotEncoder), or "
             "use features='binning', which takes them as they are."
         )
+
+    def sample_rows(self, rows: int | None) -> int:
+        """Return how many of so many rows (None: nobody knows) `build` wants to see."""
+        return SAMPLE_ROWS
+
+    def scaled(self, scaling: Scaling) -> FeatureMap:
+        """Return the same map for rows that have been scaled."""
+        return self
 
     def grown(self, basis: Basis, kernel: Kernel, seed: int) -> Basis | None:
         """Return a larger basis of the same kind to go on with; None if it is to stay as it is."""

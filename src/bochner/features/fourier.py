@@ -12,17 +12,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.memory import memory_budget
-from bochner.compute.pool import each_tile
 from bochner.compute.random import Random
 from bochner.compute.turns import cosine_sine
 from bochner.data.batch import Batch
+from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts
 from bochner.features.feature_map import FeatureMap
 from bochner.features.seeded_basis import SeededBasis
 from bochner.kernels import Kernel, ShiftInvariant
 
 PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model
-CENTRED_ROWS = 1024  # at a time
 
 # Writing a wide array row by row, from end to end, takes a quarter less time than block by block.
 # So the phases of up to WIDE pairs are made before the waves, of so few rows that the phases stay
@@ -76,10 +75,8 @@ class Fourier(FeatureMap, name="fourier"):
         The kernel does not see such a shift, and small phases are exact ones. Sparse rows stay
         where they are, since a shift would fill them.
         """
-        X = sample.X
-        centre = None if sp.issparse(X) else np.asarray(np.mean(X, axis=0, dtype=np.float64))
         kernel, size = _checked_kernel(kernel), _checked_size(self.size)
-        return FourierBasis(kernel, size, X.shape[1], centre, seed, dtype, memory)
+        return FourierBasis(kernel, size, Centring.at_mean(sample.X, dtype), seed, memory)
 
 
 class FourierBasis(SeededBasis):
@@ -93,29 +90,19 @@ class FourierBasis(SeededBasis):
         self,
         kernel: ShiftInvariant,
         size: int | None,
-        n_columns: int,
-        centre: NDArray[np.float64] | None,
+        centring: Centring,
         seed: int,
-        dtype: Any = np.float32,
         memory: int | None = None,
     ) -> None:
-        self.kernel, self.size, self.n_columns, self.centre = kernel, size, n_columns, centre
-        self.dtype = np.dtype(dtype)
+        self.kernel, self.size, self.centring = kernel, size, centring
+        self.n_columns, self.dtype = centring.n_columns, centring.dtype
         self.amplitude = sqrt(kernel.variance * (1 if size is None else 2 / size))
-        unit_bytes = n_columns * PAIRS * self.dtype.itemsize
+        unit_bytes = self.n_columns * PAIRS * self.dtype.itemsize
         super().__init__(seed, 2 * PAIRS, unit_bytes, memory_budget(memory))
 
     def encode(self, X: Any) -> Any:
         """Return the rows in the dtype of the basis, centred unless the sample was sparse."""
-        X = X.tocsr() if sp.issparse(X) else np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != self.n_columns:
-            raise ValueError(
-                f"This basis was built for rows of {self.n_columns} columns; got an array of "
-                f"shape {X.shape}."
-            )
-        if self.centre is None:
-            return X.astype(self.dtype, copy=False)
-        return self._centred(X.toarray() if sp.issparse(X) else X, self.centre)
+        return self.centring(X)
 
     def draw(self, rng: Random) -> NDArray[Any]:
         """Return the frequencies of a unit in turns, (n_columns, PAIRS)."""
@@ -156,15 +143,6 @@ class FourierBasis(SeededBasis):
             else:
                 np.matmul(code, frequencies, out=place)
         return turns
-
-    def _centred(self, X: NDArray[Any], centre: NDArray[np.float64]) -> NDArray[Any]:
-        code = np.empty(X.shape, self.dtype)
-
-        def subtract(top: int, bottom: int) -> None:
-            code[top:bottom] = X[top:bottom] - centre
-
-        each_tile(subtract, len(X), CENTRED_ROWS)
-        return code
 
 
 def _checked_size(size: Any) -> int | None:

@@ -100,6 +100,10 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
             )
         self._check_most_bins(len(cast(BinningBasis, problem.basis).grids))
 
+    def home(self, rows: int | None) -> Any:
+        """Return bins."""
+        return "binning"
+
     def rows_per_batch(self, problem: Problem) -> int:
         """Return 16,384, or all rows if there are fewer; rows are taken one by one anyway."""
         return BATCH_ROWS if problem.rows is None else min(BATCH_ROWS, problem.rows)
@@ -172,9 +176,9 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         """Return how finely the grids cut the rows that have been met."""
         return BinningDiagnostics.of(state.basis, state.records.rows(state.basis.counts))
 
-    def memo(self, problem: Problem, X: Any) -> Memo:
+    def memo(self, problem: Problem, rows: Batch) -> Memo:
         """Return rows to be looked at again; as the bins grow, only the rows are worth keeping."""
-        return Memo(X)
+        return Memo(rows.X)
 
     def predictions(
         self, problem: Problem, state: AveragedGradientState, memo: Memo

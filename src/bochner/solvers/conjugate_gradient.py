@@ -14,6 +14,7 @@ from bochner.features import Basis
 from bochner.losses import Quadratic
 from bochner.problem import Expansion, Problem
 from bochner.solvers.conjugate_directions import ConjugateDirections
+from bochner.solvers.metric import Metric, metric, precision, wants_diagonal
 from bochner.solvers.opening import best_constant
 from bochner.solvers.solver import Solver, State
 
@@ -27,14 +28,15 @@ class ConjugateGradientState(State):
     """The weights with the intercept as their last row, and the system once it is known.
 
     In the first pass there is no system: `weights` are where it starts, and `sums` collects the
-    gradient there, with `squares` for the diagonal. Later `system.solution` is the same array as
-    `weights`. `mass` is the weight of the rows of the pass under way.
+    gradient there, and `diagonal` that of the matrix, which later measures the residual. Later
+    `system.solution` is the same array as `weights`. `mass` is the weight of the rows of the pass
+    under way.
     """
 
     basis: Basis
-    weights: NDArray[np.float32]
-    sums: NDArray[np.float32] | None = None
-    squares: NDArray[np.float32] | None = None
+    weights: NDArray[Any]
+    sums: NDArray[Any] | None = None
+    diagonal: NDArray[Any] | None = None
     system: ConjugateDirections | None = None
     mass: float = 0.0
     total: float = 0.0
@@ -59,6 +61,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
     state_type: ClassVar[type[Any]] = ConjugateGradientState
     loss_type: ClassVar[type[Any]] = Quadratic
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
+    looks: ClassVar[Literal["steps", "passes"]] = "passes"
 
     tol: float = 1e-3
 
@@ -68,6 +71,10 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
         require_tolerance(self.tol)
         require_finite_basis(problem)
 
+    def home(self, rows: int | None) -> Any:
+        """Return bins."""
+        return "binning"
+
     def rows_per_batch(self, problem: Problem) -> int:
         """Return how many rows a batch has; the result depends on it only by rounding."""
         return BATCH_ROWS
@@ -75,7 +82,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
     def init(self, problem: Problem, sample: Batch) -> ConjugateGradientState:
         """Return the best constant."""
         size = problem.basis.end(None)
-        weights = np.zeros((size + 1, problem.outputs), np.float32)
+        weights = np.zeros((size + 1, problem.outputs), precision(problem.basis))
         weights[-1] = best_constant(problem, sample)
         return opened(problem.basis, weights, [])
 
@@ -99,7 +106,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
             state.system = self._system(problem, state)
             state.pass_losses.append(state.total / state.mass)
         else:
-            gain = state.system.step(1.0 / state.mass)
+            gain = state.system.step(1.0 / state.mass, self._metric(problem, state))
             state.moved = float(np.sum(gain))
             state.pass_losses.append(state.pass_losses[-1] - state.moved)
         state.loss, state.optimality = state.pass_losses[-1], state.system.relative
@@ -108,7 +115,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
 
     def expansion(self, problem: Problem, state: ConjugateGradientState) -> Expansion:
         """Return the present weights."""
-        return Expansion(state.basis, state.weights[:-1], state.weights[-1].astype(np.float64))
+        return Expansion(problem.basis, state.weights[:-1], state.weights[-1].astype(np.float64))
 
     def on_new_rows(
         self, problem: Problem, state: ConjugateGradientState
@@ -135,33 +142,37 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
         batch: Batch,
         weight: NDArray[np.float64],
     ) -> None:
-        if state.sums is None or state.squares is None:
+        if state.sums is None:
             state.sums = np.zeros_like(state.weights)
-            state.squares = np.zeros(len(state.weights), np.float32)
+            state.diagonal = np.zeros(len(state.weights), state.weights.dtype)
         assert batch.y is not None  # a batch without targets does not get this far
         f = evaluated(problem, batch.X, state.weights)
         state.total += float(weight @ problem.loss.value(batch.y, f))
         slopes = problem.loss.gradient(batch.y, f) * weight[:, None]
         add_projected(problem, batch.X, slopes, state.sums)
-        problem.basis.squares(batch.X, batch.weight, state.squares[:-1])
+        if state.diagonal is not None and wants_diagonal(problem.basis):
+            problem.basis.squares(batch.X, batch.weight, state.diagonal[:-1])
 
     def _system(self, problem: Problem, state: ConjugateGradientState) -> ConjugateDirections:
         assert state.sums is not None
-        assert state.squares is not None
-        residual, diagonal, alpha = state.sums, state.squares, np.float32(problem.alpha)
+        assert state.diagonal is not None
+        residual, alpha = state.sums, state.weights.dtype.type(problem.alpha)
         residual /= -state.mass
         for part in cuts(len(residual) - 1):
             residual[part] -= alpha * state.weights[part]
-        diagonal /= state.mass
-        diagonal += alpha
-        diagonal[-1] = 1.0
-        state.sums = state.squares = None
-        return ConjugateDirections.begin(state.weights, residual, diagonal, problem.alpha)
+        state.diagonal /= state.mass
+        state.diagonal += alpha
+        state.diagonal[-1] = 1.0
+        state.sums = None
+        found = self._metric(problem, state)
+        return ConjugateDirections.begin(state.weights, residual, found, problem.alpha)
+
+    def _metric(self, problem: Problem, state: ConjugateGradientState) -> Metric:
+        assert isinstance(problem.loss, Quadratic)
+        return metric(problem, problem.loss.curvature_bound, state.diagonal)
 
 
-def opened(
-    basis: Basis, weights: NDArray[np.float32], pass_losses: list[float]
-) -> ConjugateGradientState:
+def opened(basis: Basis, weights: NDArray[Any], pass_losses: list[float]) -> ConjugateGradientState:
     """Return the state before the first pass."""
     return ConjugateGradientState(
         loss=0.0,

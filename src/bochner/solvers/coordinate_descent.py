@@ -84,6 +84,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     loss_type: ClassVar[type[Any]] = Smooth
     basis_type: ClassVar[type[Any]] = BinningBasis
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "groups"
+    looks: ClassVar[Literal["steps", "passes"]] = "passes"
 
     penalty: str | float = "l1"
     tol: float = 1e-3
@@ -100,6 +101,10 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
                 "A path begins at the alpha above which all weights are 0, which the L2 penalty "
                 f"does not have; got path={self.path}. Choose path=1 or penalty='l1'."
             )
+
+    def home(self, rows: int | None) -> Any:
+        """Return bins."""
+        return "binning"
 
     def rows_per_batch(self, problem: Problem) -> int:
         """Return how many rows are encoded at a time; the result does not depend on it."""

@@ -18,13 +18,14 @@ from bochner.solvers.conjugate_gradient import (
     ridge_of,
     spread,
 )
+from bochner.solvers.metric import precision
 from bochner.solvers.newton_passes import (
     accept,
     add_product,
     add_trial,
     descend,
     longest,
-    newton_system,
+    newton_descent,
     shortened,
 )
 from bochner.solvers.newton_state import Descent, NewtonState, Trial, make_room, opened, trial
@@ -81,6 +82,7 @@ class Newton(Solver[NewtonState], name="newton"):
     state_type: ClassVar[type[Any]] = NewtonState
     loss_type: ClassVar[type[Any]] = Smooth
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
+    looks: ClassVar[Literal["steps", "passes"]] = "passes"
 
     tol: float = 1e-2
 
@@ -90,13 +92,18 @@ class Newton(Solver[NewtonState], name="newton"):
         require_tolerance(self.tol)
         require_finite_basis(problem)
 
+    def home(self, rows: int | None) -> Any:
+        """Return bins."""
+        return "binning"
+
     def rows_per_batch(self, problem: Problem) -> int:
         """Return how many rows a batch has; the result depends on it only by rounding."""
         return BATCH_ROWS
 
     def init(self, problem: Problem, sample: Batch) -> NewtonState:
         """Return the best constant."""
-        weights = np.zeros((problem.basis.end(None) + 1, problem.outputs), np.float32)
+        size, dtype = problem.basis.end(None), precision(problem.basis)
+        weights = np.zeros((size + 1, problem.outputs), dtype)
         weights[-1] = best_constant(problem, sample)
         return opened(problem, weights)
 
@@ -119,7 +126,7 @@ class Newton(Solver[NewtonState], name="newton"):
 
     def expansion(self, problem: Problem, state: NewtonState) -> Expansion:
         """Return the best weights so far."""
-        return Expansion(state.basis, state.weights[:-1], state.weights[-1].astype(np.float64))
+        return Expansion(problem.basis, state.weights[:-1], state.weights[-1].astype(np.float64))
 
     def on_new_rows(self, problem: Problem, state: NewtonState) -> NewtonState:
         """Begin anew from the best weights so far."""
@@ -143,11 +150,12 @@ class Newton(Solver[NewtonState], name="newton"):
             state.phase = shortened(state, ended, length)
             return
         accept(problem, state, ended)
-        system = newton_system(problem, state, ended)
-        norm = sqrt(system.energy.sum())
+        descent = newton_descent(problem, state, ended)
+        norm = sqrt(descent.system.energy.sum())
         state.first_norm = state.first_norm or norm
         state.optimality = norm / state.first_norm if state.first_norm > 0 else 0.0
-        state.phase = Descent(system, self._accuracy(state.optimality))
+        descent.accuracy = self._accuracy(state.optimality)
+        state.phase = descent
 
     def _end_product(self, problem: Problem, state: NewtonState, descent: Descent) -> None:
         descend(problem, descent)

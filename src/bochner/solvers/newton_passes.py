@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from bochner.losses import Smooth
 from bochner.problem import Problem
 from bochner.solvers.conjugate_directions import ConjugateDirections
 from bochner.solvers.conjugate_gradient import add_projected, evaluated
+from bochner.solvers.metric import metric, wants_diagonal
 from bochner.solvers.newton_state import WHOLE, Descent, NewtonState, Trial, trial
 
 ARMIJO = 1e-4  # the share of the decrease promised by the slope that a step must bring
@@ -20,6 +22,7 @@ ROUNDING = 1e-12  # of the objective; smaller differences say nothing
 SHORTER = tuple(0.5**i for i in range(7))
 DAMPING = 1e-4  # of the largest curvature
 SMALLEST_SHARE = 1e-3  # of an output in the curvature, which is an estimate
+FLATTEST = 1e-3  # mean curvature that a factor is made for, relative to the bound
 
 
 def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) -> None:
@@ -35,7 +38,8 @@ def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) 
     add_projected(problem, batch.X, loss.gradient(y, f) * weight[:, None], trial.slopes)
     bends = curvatures(problem, batch, f) * weight[:, None]
     trial.curvature += bends.sum(axis=0)
-    problem.basis.squares(batch.X, bends.mean(axis=1), trial.squares)
+    if wants_diagonal(problem.basis):
+        problem.basis.squares(batch.X, bends.mean(axis=1), trial.squares)
 
 
 def add_product(problem: Problem, state: NewtonState, descent: Descent, batch: Batch) -> None:
@@ -84,7 +88,7 @@ def shortened(state: NewtonState, failed: Trial, length: float | None) -> Trial:
     assert failed.direction is not None  # the first trial cannot fail
     lengths = SHORTER if length is None else WHOLE
     factor = 0.5 * failed.lengths[-1] if length is None else length
-    direction = failed.direction * np.float32(factor)
+    direction = failed.direction * failed.direction.dtype.type(factor)
     return trial(state.weights, direction, failed.slope * factor, lengths)
 
 
@@ -98,36 +102,58 @@ def accept(problem: Problem, state: NewtonState, trial: Trial) -> None:
     state.pass_losses.append(state.loss)
 
 
-def newton_system(problem: Problem, state: NewtonState, trial: Trial) -> ConjugateDirections:
-    """Return the system H d = -gradient at the weights that the trial has moved to.
+def newton_descent(problem: Problem, state: NewtonState, trial: Trial) -> Descent:
+    """Return the system H d = -gradient at the weights that the trial has moved to."""
+    residual = trial.slopes
+    residual /= -trial.mass
+    residual[:-1] -= residual.dtype.type(problem.alpha) * state.weights[:-1]
+    diagonal = hessian_diagonal(problem, trial) if wants_diagonal(problem.basis) else None
+    curvature = mean_curvature(problem, trial)
+    system = ConjugateDirections.begin(
+        np.zeros((residual.size, 1), residual.dtype),
+        residual.reshape(-1, 1),
+        metric(problem, curvature, diagonal),
+        problem.alpha,
+    )
+    return Descent(system, 0.0, curvature, diagonal)
 
-    The diagonal of function j and output k is taken as squares_j times the output's share of the
+
+def hessian_diagonal(problem: Problem, trial: Trial) -> NDArray[Any]:
+    """Return about the diagonal of H.
+
+    That of function j and output k is taken as squares_j times the output's share of the
     curvature, which is exact where all rows are curved alike.
     """
-    residual, alpha = trial.slopes, np.float32(problem.alpha)
-    residual /= -trial.mass
-    residual[:-1] -= alpha * state.weights[:-1]
+    diagonal, dtype = np.empty_like(trial.slopes), trial.slopes.dtype
     mean = trial.curvature.mean()
     share = np.maximum(trial.curvature / mean, SMALLEST_SHARE) if mean > 0 else np.ones(1)
-    diagonal = np.empty_like(residual)
     diagonal[:-1] = trial.squares[:, None] / trial.mass
     diagonal[-1] = mean / trial.mass
-    diagonal *= share.astype(np.float32)
-    diagonal[:-1] += alpha
+    diagonal *= share.astype(dtype)
+    diagonal[:-1] += dtype.type(problem.alpha)
     diagonal[-1] += damping(problem)
-    solution = np.zeros((residual.size, 1), np.float32)
-    return ConjugateDirections.begin(
-        solution, residual.reshape(-1, 1), diagonal.ravel(), problem.alpha
-    )
+    return diagonal.ravel()
+
+
+def mean_curvature(problem: Problem, trial: Trial) -> float:
+    """Return the bound of the curvature times the power of 2 that comes next to its mean.
+
+    A factor of the Hessian is made anew only when the curvature has changed that much.
+    """
+    bound = smooth(problem).curvature_bound
+    share = float(trial.curvature.mean() / trial.mass) / bound
+    return bound * 2.0 ** round(log2(min(1.0, max(FLATTEST, share))))
 
 
 def descend(problem: Problem, descent: Descent) -> None:
     """Take a step of conjugate gradients, all rows having been seen."""
     system, mass, outputs = descent.system, descent.mass, problem.outputs
-    ridge = np.full((outputs, 1), damping(problem), np.float32)
-    ridge[:-1] -= np.float32(system.ridge)  # which the system adds to all unknowns but the last
-    system.product[-outputs:] += np.float32(mass) * ridge * system.direction[-outputs:]
-    descent.gain += float(system.step(1.0 / mass).sum())
+    dtype = system.product.dtype
+    ridge = np.full((outputs, 1), damping(problem), dtype)
+    ridge[:-1] -= dtype.type(system.ridge)  # which the system adds to all unknowns but the last
+    system.product[-outputs:] += dtype.type(mass) * ridge * system.direction[-outputs:]
+    found = metric(problem, descent.curvature, descent.diagonal)
+    descent.gain += float(system.step(1.0 / mass, found).sum())
     descent.mass = 0.0
 
 

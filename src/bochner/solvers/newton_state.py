@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,10 @@ class Trial:
     the objective along the direction, which is None in the first pass: that is at the weights.
     """
 
-    direction: NDArray[np.float32] | None
+    direction: NDArray[Any] | None
     slope: float
     lengths: tuple[float, ...]
-    slopes: NDArray[np.float32]
+    slopes: NDArray[Any]
     squares: NDArray[np.float64]
     curvature: NDArray[np.float64]
     totals: NDArray[np.float64]
@@ -41,11 +42,14 @@ class Descent:
     """Passes that solve H d = -gradient up to the relative residual `accuracy`.
 
     The unknowns of all outputs are one column of the system, because the Hessian may couple them.
-    `gain` is how much the quadratic model has fallen.
+    `curvature` and `diagonal` are what its metric is made of, and `gain` is how much the quadratic
+    model has fallen.
     """
 
     system: ConjugateDirections
     accuracy: float
+    curvature: float
+    diagonal: NDArray[Any] | None
     gain: float = 0.0
     mass: float = 0.0
 
@@ -59,7 +63,7 @@ class NewtonState(State):
     """
 
     basis: Basis
-    weights: NDArray[np.float32]
+    weights: NDArray[Any]
     values: NDArray[np.float64]
     steps: NDArray[np.float64]
     phase: Trial | Descent
@@ -67,7 +71,7 @@ class NewtonState(State):
     first_norm: float = 0.0
 
 
-def opened(problem: Problem, weights: NDArray[np.float32]) -> NewtonState:
+def opened(problem: Problem, weights: NDArray[Any]) -> NewtonState:
     """Return the state before the first pass."""
     shape = (problem.rows or 0, problem.outputs)
     return NewtonState(
@@ -83,8 +87,8 @@ def opened(problem: Problem, weights: NDArray[np.float32]) -> NewtonState:
 
 
 def trial(
-    weights: NDArray[np.float32],
-    direction: NDArray[np.float32] | None,
+    weights: NDArray[Any],
+    direction: NDArray[Any] | None,
     slope: float = 0.0,
     lengths: tuple[float, ...] = WHOLE,
 ) -> Trial:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bochner.component import Component
 from bochner.data import Batch
-from bochner.features import Basis, BinningDiagnostics
+from bochner.features import SAMPLE_ROWS, Basis, BinningDiagnostics
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
 
@@ -59,17 +59,22 @@ class Solver(Component, ABC, Generic[S], family="solver"):
 
     `walks` says what its batches are. "shuffled": rows in a new random order each pass, and every
     batch moves the weights. "rows": encoded rows in their order; the weights move at the end of a
-    pass. "groups": one group of functions at a time (a grid), at all rows.
+    pass. "groups": one group of functions at a time (a grid), at all rows. `looks` says when
+    held-out rows are looked at: every few steps, or after each pass (always where the weights move
+    once a pass); `learns_held_out_rows` whether they are learned in a last pass.
     """
 
     state_type: ClassVar[type[Any]] = State
     loss_type: ClassVar[type[Any]] = Loss
     basis_type: ClassVar[type[Any]] = Basis
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "shuffled"
+    looks: ClassVar[Literal["steps", "passes"]] = "steps"
+    learns_held_out_rows: ClassVar[bool] = False
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that this solver cannot solve."""
-        for part, needed in ((problem.loss, self.loss_type), (problem.basis, self.basis_type)):
+        parts = (problem.loss, self.loss_type), (problem.basis.plain, self.basis_type)
+        for part, needed in parts:
             if not isinstance(part, needed):
                 raise ValueError(
                     f"{type(self).__name__} needs a {needed.__name__}; got "
@@ -77,9 +82,29 @@ class Solver(Component, ABC, Generic[S], family="solver"):
                     f"{'loss' if isinstance(part, Loss) else 'feature map'}."
                 )
 
+    def prepared(self, problem: Problem, memory: int) -> Basis:
+        """Return the basis to encode rows with, for a solver that walks through codes.
+
+        It spans the same functions. By default it keeps its columns if they fit into `memory`
+        bytes.
+        """
+        return problem.basis.tabulated(problem.rows, memory)
+
+    def home(self, rows: int | None) -> Any:
+        """Return the features, a name or a component, that the solver is made for."""
+        return "fourier"
+
     @abstractmethod
     def rows_per_batch(self, problem: Problem) -> int:
         """How many rows a batch should have."""
+
+    def rows_per_step(self, problem: Problem, state: S) -> int:
+        """How many rows a batch has once the state is known."""
+        return self.rows_per_batch(problem)
+
+    def sample_rows(self, problem: Problem) -> int:
+        """How many rows to see before the first step."""
+        return SAMPLE_ROWS
 
     @abstractmethod
     def init(self, problem: Problem, sample: Batch) -> S:
@@ -105,6 +130,14 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     def size(self, state: S) -> int:
         """How many functions of the basis are in use."""
 
+    def on_best(self, problem: Problem, state: S) -> S:
+        """Be told that no function so far did better on held-out rows than the present one."""
+        return state
+
+    def at_best(self, problem: Problem, state: S) -> S:
+        """Return the state with the function that did best, for a solver that keeps it."""
+        return state
+
     def regularization(self, rows: int | None) -> float:
         """Return the alpha to take for so many rows (None: nobody knows) if none is given."""
         return 1e-7
@@ -123,9 +156,9 @@ class Solver(Component, ABC, Generic[S], family="solver"):
         """Whether the weights are as close to the minimum as this solver was asked to come."""
         return False
 
-    def memo(self, problem: Problem, X: Any) -> Memo:
+    def memo(self, problem: Problem, rows: Batch) -> Memo:
         """Return rows that will be looked at again and again."""
-        return Memo(problem.basis.encode(X))
+        return Memo(problem.basis.encode(rows.X))
 
     def predictions(self, problem: Problem, state: S, memo: Memo) -> NDArray[Any]:
         """Evaluate the function at the rows of a memo."""

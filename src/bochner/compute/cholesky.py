@@ -1,0 +1,172 @@
+"""Cholesky factors and triangular systems by tiles, the same for any number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, get_blas_funcs, get_lapack_funcs
+
+from bochner.compute.pool import each_tile, single_blas
+
+BLOCK = 256  # columns of a panel: what one thread alone factorises
+ROWS = 256  # of a tile of a panel from which a product is subtracted
+DIVIDED_ROWS = 512  # of one that is divided by a factor, which is copied for each
+SIDE = 512  # of a square tile of a product
+FEWEST = 64  # rows of a tile that is worth a thread
+LARGEST = 1e3  # jitter, in means of the diagonal: beyond that it is no Cholesky factor of anything
+
+
+def cholesky(A: NDArray[Any]) -> NDArray[Any]:
+    """Write L with A = L L' into the lower half of a symmetric A, in place, and return A.
+
+    What is above the diagonal stays. Panel by panel: subtract what the columns before explain,
+    factorise the square at the top, divide the rest by it (Golub and Van Loan 2013, Matrix
+    computations, section 4.2.6). Raises a LinAlgError if A is not positive definite.
+    """
+    for begin, end in _blocks(len(A)):
+        each_tile(_Subtract(A, begin, end), len(A) - begin, ROWS)
+        with single_blas():
+            _factorize(A[begin:end, begin:end])
+        each_tile(_Divide(A, begin, end), len(A) - end, DIVIDED_ROWS)
+    return A
+
+
+def jittered_cholesky(A: NDArray[Any], jitter: float) -> tuple[NDArray[Any], float]:
+    """Return L with L L' = A + jitter mean(diag A) I, in the place of A, 0 above, and the jitter.
+
+    A jitter that does not suffice is multiplied by 10, a jitter of 0 becomes the precision.
+    """
+    diagonal = A.diagonal().copy()
+    mean = float(diagonal.mean()) if len(A) else 0.0
+    while jitter <= LARGEST:
+        np.einsum("ii->i", A)[:] = diagonal + jitter * mean
+        try:
+            return _cleared(cholesky(A)), jitter
+        except LinAlgError:
+            _mirror(A)
+            jitter = 10 * jitter or float(np.finfo(A.dtype).eps)
+    raise LinAlgError(
+        "The kernel matrix of the centres has no Cholesky factor: it is far from positive "
+        "definite, or it has entries that are not finite. Give a positive definite kernel."
+    )
+
+
+def solve_lower(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+    """Return L^-1 B for B of shape (rows, columns)."""
+    X = np.array(B, L.dtype, order="C")
+    for begin, end in _blocks(len(L)):
+        _divide(L[begin:end, begin:end], X[begin:end], transposed=False)
+
+        def subtract(top: int, bottom: int, begin: int = begin, end: int = end) -> None:
+            rows = slice(end + top, end + bottom)
+            X[rows] -= L[rows, begin:end] @ X[begin:end]
+
+        each_tile(subtract, len(L) - end, _height(len(L) - end))
+    return X
+
+
+def solve_upper(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+    """Return L^-T B for B of shape (rows, columns)."""
+    X = np.array(B, L.dtype, order="C")
+    for begin, end in reversed(list(_blocks(len(L)))):
+        _divide(L[begin:end, begin:end], X[begin:end], transposed=True)
+
+        def subtract(top: int, bottom: int, begin: int = begin, end: int = end) -> None:
+            X[top:bottom] -= L[begin:end, top:bottom].T @ X[begin:end]
+
+        each_tile(subtract, begin, _height(begin))
+    return X
+
+
+def solve(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+    """Return (L L')^-1 B."""
+    return solve_upper(L, solve_lower(L, B))
+
+
+def lower_gram(L: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
+    """Write L'L of a lower triangular L, which is 0 above the diagonal, to `out`; return it."""
+    tops = range(0, len(L), SIDE)
+    corners = [(i, j) for j in tops for i in tops if i <= j]
+
+    def fill(number: int, _: int) -> None:
+        i, j = corners[number]
+        tile = L[j:, i : i + SIDE].T @ L[j:, j : j + SIDE]
+        out[i : i + SIDE, j : j + SIDE] = tile
+        out[j : j + SIDE, i : i + SIDE] = tile.T
+
+    each_tile(fill, len(corners), 1)
+    return out
+
+
+class _Subtract:
+    """Subtract from tiles of a panel what the columns before it explain."""
+
+    def __init__(self, A: NDArray[Any], begin: int, end: int) -> None:
+        self.left, self.panel = A[begin:, :begin], A[begin:, begin:end]
+        self.top = A[begin:end, :begin]
+
+    def __call__(self, top: int, bottom: int) -> None:
+        if self.left.shape[1] > 0:
+            # Above the diagonal nothing changes: there the symmetric matrix is kept.
+            wide = min(bottom, self.panel.shape[1])
+            product = self.left[top:bottom] @ self.top[:wide].T
+            if top < self.panel.shape[1]:
+                product = np.tril(product, top)
+            self.panel[top:bottom, :wide] -= product
+
+
+class _Divide:
+    """Divide tiles below the square at the top of a panel by its factor."""
+
+    def __init__(self, A: NDArray[Any], begin: int, end: int) -> None:
+        self.square, self.panel = A[begin:end, begin:end], A[end:, begin:end]
+        self.trsm = get_blas_funcs("trsm", (A,))
+
+    def __call__(self, top: int, bottom: int) -> None:
+        # In Fortran's order all is transposed: X L' = B is L X' = B'.
+        tile = self.panel[top:bottom]
+        tile[:] = self.trsm(1.0, self.square.T, tile.T, lower=0, trans_a=1).T
+
+
+def _factorize(square: NDArray[Any]) -> None:
+    potrf = get_lapack_funcs("potrf", (square,))
+    factor, info = potrf(square, lower=1, clean=1)
+    if info != 0 or not np.isfinite(factor[-1, -1]):
+        raise LinAlgError("not positive definite")
+    below = np.tril_indices(len(square))
+    square[below] = factor[below]
+
+
+def _divide(square: NDArray[Any], X: NDArray[Any], transposed: bool) -> None:
+    """Divide X in place by a lower triangular square, or by its transpose."""
+    trsm = get_blas_funcs("trsm", (square,))
+    with single_blas():
+        X[:] = trsm(1.0, square.T, X, lower=0, trans_a=int(not transposed))
+
+
+def _blocks(size: int) -> Iterator[tuple[int, int]]:
+    return ((begin, min(begin + BLOCK, size)) for begin in range(0, size, BLOCK))
+
+
+def _height(rows: int) -> int:
+    """Return the height of tiles of a panel of which each number is read once."""
+    return max(FEWEST, min(1024, rows // 8))
+
+
+def _cleared(A: NDArray[Any]) -> NDArray[Any]:
+    """Write zeros above the diagonal."""
+    for begin, end in _blocks(len(A)):
+        A[begin:end, end:] = 0
+        A[begin:end, begin:end] = np.tril(A[begin:end, begin:end])
+    return A
+
+
+def _mirror(A: NDArray[Any]) -> None:
+    """Write what is above the diagonal below it."""
+    for begin, end in _blocks(len(A)):
+        A[end:, begin:end] = A[begin:end, end:].T
+        square = np.triu(A[begin:end, begin:end], 1)
+        A[begin:end, begin:end] = square + square.T

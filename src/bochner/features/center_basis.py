@@ -1,0 +1,159 @@
+"""CenterBasis: the kernel as a function of a row, one for each of some rows, its centres."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.cholesky import jittered_cholesky, solve
+from bochner.compute.memory import memory_budget
+from bochner.data.batch import Batch
+from bochner.features.centring import Centring
+from bochner.features.dense_basis import DenseBasis
+from bochner.features.kernel_matrix import KernelRows, kernel_matrix
+from bochner.kernels import Against, Kernel
+
+ROUNDING = 1e-7  # of kernel values, relative to k(x, x)
+
+
+class CenterBasis(DenseBasis):
+    """The functions phi_j(x) = k(x, c_j) of centres c_j.
+
+    `index` says which training rows the centres are, None if they are none. If all training rows
+    are centres the basis is `complete`: the functional gradient of a loss lies in its span, and
+    the values at the rows are entries of the kernel matrix, which is kept if it fits into
+    `memory` bytes.
+    """
+
+    size: int
+    _matrix: NDArray[Any] | None
+    _numbers: NDArray[np.int64] | None
+    _against: Against | None
+    _factor: NDArray[np.float64] | None
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        centers: Any,
+        centring: Centring,
+        index: NDArray[np.int64] | None = None,
+        complete: bool = False,
+        memory: int | None = None,
+    ) -> None:
+        self.kernel, self.centring, self.index = kernel, centring, index
+        self.centers = centring(centers)
+        self.size, self.dtype, self.complete = centers.shape[0], centring.dtype, complete
+        self.memory = memory_budget(memory)
+        self._begin()
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether all training rows are centres."""
+        return self.complete
+
+    @property
+    def keeps_matrix(self) -> bool:
+        """Whether the kernel matrix is worth keeping, and fits."""
+        return self.complete and self.dtype.itemsize * self.size**2 <= self.memory
+
+    def encode(self, X: Any) -> Any:
+        """Return the rows in the dtype of the basis, where the kernel is exact."""
+        return self.centring(X)
+
+    def coded(self, batch: Batch) -> Any:
+        """Return the code of a batch; for centres the rows of the kept matrix."""
+        if not self.keeps_matrix:
+            return self.encode(batch.X)
+        numbers = self.numbers(batch.index)
+        return self.encode(batch.X) if (numbers < 0).any() else KernelRows(self.matrix, numbers)
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write k(x, c_j) for j = start, ..., stop - 1."""
+        if isinstance(code, KernelRows):
+            code.fill(start, out)
+        else:
+            self.against.fill(code, start, stop, out)
+
+    def gradient(
+        self,
+        code: Any,
+        index: NDArray[np.int64],
+        G: NDArray[Any],
+        start: int = 0,
+        stop: int | None = None,
+    ) -> NDArray[Any]:
+        """Return the gradient in the space of the kernel, sum_i G_i k(x_i, .), if that is ours.
+
+        Where not all rows are centres this is the gradient in the weights, as for every basis.
+        """
+        if not self.complete:
+            return self.project(code, G, start, stop)
+        scattered = np.zeros((self.size, G.shape[1]))
+        np.add.at(scattered, self.numbers(index), G)
+        return scattered[start : self.end(stop)]
+
+    def pairs(self, batch: Batch) -> NDArray[np.float64]:
+        """Return k between rows."""
+        return np.asarray(self.kernel.matrix(code := self.encode(batch.X), code), np.float64)
+
+    def at(self, centers: Any) -> CenterBasis:
+        """Return the basis of other centres, which are given as their code."""
+        other = copy(self)
+        other.centers, other.size, other.index, other.complete = centers, len(centers), None, False
+        other._begin()
+        return other
+
+    def solved(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of the function in the span that has these values at the centres."""
+        if self._factor is None:
+            matrix = self.columns(self.centers).astype(np.float64)
+            self._factor = jittered_cholesky(matrix, ROUNDING)[0]
+        return solve(self._factor, values)
+
+    def numbers(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return which centres the rows with these numbers are, -1 for none."""
+        if self._numbers is None:
+            self._numbers = _inverse(self.index)
+        known = index < len(self._numbers)
+        return np.where(known, self._numbers[np.where(known, index, 0)], -1)
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        """The kernel matrix of the centres."""
+        if self._matrix is None:
+            self._matrix = kernel_matrix(self)
+        return self._matrix
+
+    @property
+    def against(self) -> Against:
+        """What writes kernel values with the centres on one side."""
+        if self._against is None:
+            self._against = self.kernel.against(self.centers)
+        return self._against
+
+    def forget(self) -> None:
+        """Let go what can be computed again."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._matrix = self._numbers = self._against = self._factor = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        computed = ("_matrix", "_numbers", "_against", "_factor")
+        return {name: value for name, value in vars(self).items() if name not in computed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+
+def _inverse(index: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Return the place of each row number in `index`, -1 for those that are not there."""
+    if index is None or len(index) == 0:
+        return np.full(1, -1, np.int64)
+    places = np.full(int(index.max()) + 1, -1, np.int64)
+    places[index] = np.arange(len(index))
+    return places

@@ -1,0 +1,143 @@
+"""Centers: the recipe for a basis of kernel functions at chosen rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from bochner.compute.random import Random
+from bochner.data.batch import Batch
+from bochner.features.center_basis import CenterBasis
+from bochner.features.center_choices import CHOICES, Means
+from bochner.features.centring import Centring
+from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap
+from bochner.features.precomputed_basis import PrecomputedBasis
+from bochner.kernels import Kernel
+
+CENTERS = 0xCE27E2  # keeps these draws apart from others of the same seed
+
+
+@dataclass(eq=False)
+class Centers(FeatureMap, name="centers"):
+    """Kernel functions at centres, phi_j(x) = k(x, c_j): a radial basis function network.
+
+    With all training rows as centres this is the exact kernel machine (representer theorem); with
+    fewer it is the Nystroem approximation (Williams and Seeger 2001, Using the Nystroem method to
+    speed up kernel machines).
+
+    Parameters
+    ----------
+    size : int or None
+        The number of centres; None means all training rows.
+    choice : "uniform", "kmeans" or "pivoted"
+        How centres are chosen from the rows: at random; as the means of clusters; or by randomly
+        pivoted Cholesky, which prefers rows that the centres so far explain least (Chen, Epperly,
+        Tropp and Webber 2023, Randomly pivoted Cholesky).
+    given : array-like of shape (size, n_columns) or None
+        Centres to take as they are, in the units of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Centers
+    >>> from bochner.kernels import Gaussian
+    >>> X = np.array([[0.0], [1.0]])
+    >>> basis = Centers(given=[[0.0]]).build(Gaussian(1.0), ArraySource(X).sample(2), seed=0)
+    >>> basis.columns(basis.encode(X)).round(4)
+    array([[1.    ],
+           [0.6065]], dtype=float32)
+    """
+
+    size: int | None = None
+    choice: str = "uniform"
+    given: ArrayLike | None = None
+
+    candidates: ClassVar[dict[str, int]] = {"uniform": 1, "kmeans": 10, "pivoted": 4}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Centers):
+            return NotImplemented
+        alike = (self.size, self.choice) == (other.size, other.choice)
+        return alike and np.array_equal(self._given(), other._given())
+
+    def sample_rows(self, rows: int | None) -> int:
+        """Return from how many of so many rows centres are chosen."""
+        self._check()
+        if self.given is not None:
+            return SAMPLE_ROWS
+        if self.size is not None:
+            return max(SAMPLE_ROWS, self.size * self.candidates[self.choice])
+        if rows is None:
+            raise ValueError(
+                "All rows can be centres only if their number is known; got a stream. Give a "
+                "number of centres, such as features=Centers(5000)."
+            )
+        return rows
+
+    def scaled(self, scaling: Any) -> Centers:
+        """Return the same map for rows that have been scaled."""
+        return self if self.given is None else replace(self, given=scaling.rows(self._given()))
+
+    def build(
+        self,
+        kernel: Kernel,
+        sample: Batch,
+        seed: int,
+        dtype: Any = np.float32,
+        memory: int | None = None,
+    ) -> CenterBasis:
+        """Return the basis; for all rows as centres the sample has to be all rows."""
+        self._check()
+        centring = (Centring.at_mean if kernel.centred else Centring.in_place)(sample.X, dtype)
+        if kernel.precomputed:
+            return self._of_columns(kernel, sample, centring, seed)
+        if self.given is not None:
+            return CenterBasis(kernel, self._given(), centring, memory=memory)
+        rng, rows = Random(seed, CENTERS), sample.X.shape[0]
+        if self.size is None or self.size >= rows:
+            X, index = sample.X[order := rng.permutation(rows)], sample.index[order]
+            return CenterBasis(kernel, X, centring, index, self.size is None, memory)
+        chosen = CHOICES[self.choice](kernel, centring(sample.X), self.size, rng)
+        if isinstance(chosen, Means):
+            return CenterBasis(kernel, centring.undone(chosen.rows), centring, memory=memory)
+        return CenterBasis(kernel, sample.X[chosen], centring, sample.index[chosen], memory=memory)
+
+    def _of_columns(
+        self, kernel: Kernel, sample: Batch, centring: Centring, seed: int
+    ) -> PrecomputedBasis:
+        if self.given is not None or self.choice != "uniform":
+            raise ValueError(
+                "With a precomputed kernel centres are training rows, all or some at random; got "
+                f"{self!r}. Give Centers() or Centers(size)."
+            )
+        order = Random(seed, CENTERS).permutation(len(sample))[: self.size]
+        rows, index, complete = sample.X[order], sample.index[order], self.size is None
+        return PrecomputedBasis(kernel, rows, centring, index, complete, memory=0)
+
+    def _given(self) -> Any:
+        if self.given is None or sp.issparse(self.given):
+            return self.given
+        return np.asarray(self.given)
+
+    def _check(self) -> None:
+        if self.choice not in CHOICES:
+            names = ", ".join(map(repr, CHOICES))
+            raise ValueError(f"The choice of centres must be one of {names}; got {self.choice!r}.")
+        if self.given is not None and self.size is not None:
+            raise ValueError("Give either a number of centres or the centres, not both.")
+        if self.given is not None and np.ndim(self._given()) != 2:
+            raise ValueError(
+                "Given centres must be an array of two dimensions, (centres, columns); got the "
+                f"shape {np.shape(self._given())}."
+            )
+        if self.size is not None and not (isinstance(self.size, Integral) and self.size >= 1):
+            raise ValueError(
+                "The number of centres must be a positive integer, or None for all rows; got "
+                f"{self.size!r}."
+            )

@@ -1,0 +1,63 @@
+"""Centring: rows in the dtype of a basis, moved to where single precision is exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.compute.pool import each_tile
+
+ROWS = 1024  # at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Centring:
+    """Checks the number of columns, casts, and subtracts `centre`, unless that is None.
+
+    Where only differences of rows matter, small numbers are exact ones. Sparse rows stay where
+    they are, since a shift would fill them.
+    """
+
+    n_columns: int
+    centre: NDArray[np.float64] | None
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def at_mean(cls, X: Any, dtype: Any) -> Centring:
+        """Move the mean of these rows to 0; leave sparse rows where they are."""
+        centre = None if sp.issparse(X) else np.asarray(np.mean(X, axis=0, dtype=np.float64))
+        return cls(X.shape[1], centre, np.dtype(dtype))
+
+    @classmethod
+    def in_place(cls, X: Any, dtype: Any) -> Centring:
+        """Leave the rows where they are."""
+        return cls(X.shape[1], None, np.dtype(dtype))
+
+    def __call__(self, X: Any) -> Any:
+        """Return the rows, dense or CSR."""
+        X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.n_columns:
+            raise ValueError(
+                f"This basis was built for rows of {self.n_columns} columns; got an array of "
+                f"shape {X.shape}."
+            )
+        if self.centre is None:
+            return X.astype(self.dtype, copy=False)
+        return self._centred(X.toarray() if sp.issparse(X) else X, self.centre)
+
+    def undone(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return centred rows where they were."""
+        return rows if self.centre is None else rows + self.centre
+
+    def _centred(self, X: NDArray[Any], centre: NDArray[np.float64]) -> NDArray[Any]:
+        rows = np.empty(X.shape, self.dtype)
+
+        def subtract(top: int, bottom: int) -> None:
+            rows[top:bottom] = X[top:bottom] - centre
+
+        each_tile(subtract, len(X), ROWS)
+        return rows

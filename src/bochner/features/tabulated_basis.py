@@ -1,0 +1,62 @@
+"""TabulatedBasis: a basis whose columns are kept, so that a pass costs only a product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.pool import each_tile
+from bochner.features.basis import Basis
+from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+
+
+class TabulatedBasis(DenseBasis):
+    """The functions of another basis; the code of rows is the matrix Phi_ij = phi_j(x_i) itself.
+
+    The tiles are the other's, so the results are the same in every bit.
+    """
+
+    size: int
+
+    def __init__(self, inner: DenseBasis) -> None:
+        self.inner, self.size, self.dtype = inner, inner.end(None), inner.dtype
+
+    @property
+    def plain(self) -> Basis:
+        """The basis that computes its columns."""
+        return self.inner.plain
+
+    def encode(self, X: Any) -> NDArray[Any]:
+        """Return the columns at the rows, made in the tiles in which they would be used."""
+        code = self.inner.encode(X)
+        out = np.empty((code.shape[0], self.size), code.dtype)
+        for first, last in self.inner.spans(0, self.size):
+            each_tile(partial(self._keep, code, first, last, out), len(out), ROWS)
+        return out
+
+    def fill(self, code: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None:
+        """Copy the columns."""
+        out[:] = code[:, start:stop]
+
+    def tabulated(self, rows: int | None, memory: int) -> Basis:
+        """Return this basis: its columns are kept already."""
+        return self
+
+    def _keep(
+        self, code: Any, first: int, last: int, out: NDArray[Any], top: int, bottom: int
+    ) -> None:
+        for begin, end, block in self.inner.blocks(padded(code, top, bottom), first, last):
+            out[top:bottom, begin:end] = block[: bottom - top]
+
+    def blocks(
+        self, tile: NDArray[Any], first: int, last: int
+    ) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Yield begin, end and a view of the columns begin, ..., end - 1, block by block."""
+        return ((begin, end, tile[:, begin:end]) for begin, end in cuts(first, last, BLOCK))
+
+    def __deepcopy__(self, memo: Any) -> TabulatedBasis:
+        return self  # nothing in it changes
