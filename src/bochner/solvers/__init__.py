@@ -4,8 +4,11 @@ from bochner.solvers.averaged_gradient import AveragedGradient
 from bochner.solvers.conjugate_gradient import ConjugateGradient
 from bochner.solvers.coordinate_descent import CoordinateDescent
 from bochner.solvers.coordinates import Checked, Coordinates, New, Uniform
+from bochner.solvers.direct import Direct
 from bochner.solvers.doubly_stochastic import DoublyStochastic
+from bochner.solvers.eigenpro import EigenPro
 from bochner.solvers.newton import Newton
+from bochner.solvers.nystroem import Nystroem
 from bochner.solvers.solver import Memo, Solver, State
 from bochner.solvers.step_rules import Plain, Preconditioned, StepRule
 
@@ -15,10 +18,13 @@ __all__ = [
     "ConjugateGradient",
     "CoordinateDescent",
     "Coordinates",
+    "Direct",
     "DoublyStochastic",
+    "EigenPro",
     "Memo",
     "New",
     "Newton",
+    "Nystroem",
     "Plain",
     "Preconditioned",
     "Solver",
