@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from bochner.compute import loss_rows
-from bochner.losses.loss import Array, Margin, Quadratic, Regression, row_sums
+from bochner.losses.loss import Array, Margin, Probabilistic, Quadratic, Regression, row_sums
+
+DOUBT = 0.01  # that all classes share whose (1 + f) / 2 is too small for a probability
 
 
 @dataclass
-class Squared(Quadratic, Regression, Margin, name="squared"):
+class Squared(Quadratic, Regression, Margin, Probabilistic, name="squared"):
     """The squared loss, |f - y|^2 / 2.
 
     Of kernel ridge regression and, on labels coded -1 and +1, of the least-squares classifier
-    (Rifkin, Yeo and Poggio 2003, Regularized least-squares classification, section 3).
+    (Rifkin, Yeo and Poggio 2003, Regularized least-squares classification, section 3). There f
+    estimates the mean of y, which is 2 p - 1.
 
     Examples
     --------
@@ -37,3 +42,13 @@ class Squared(Quadratic, Regression, Margin, name="squared"):
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
         """Return V: the Hessian is the identity."""
         return V.copy()
+
+    def probabilities(self, f: Array) -> Array:
+        """Return (1 + f) / 2 of each class as a share of their sum.
+
+        Below a floor the line goes on as a hyperbola, which stays above 0 and keeps the order.
+        """
+        p = (1 + (np.hstack([-f, f]) if f.shape[1] == 1 else f)) / 2
+        floor = DOUBT / p.shape[1]
+        p = np.where(p > floor, p, floor / (1 + floor - np.minimum(p, floor)))
+        return p / row_sums(p)[:, None]
