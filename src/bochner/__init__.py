@@ -4,10 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bochner import callbacks, data, features, kernels, losses, solvers, stopping
+    from bochner import callbacks, data, features, kernels, losses, solvers, spectra, stopping
     from bochner.estimators import (
         KernelClassifier,
         KernelRegressor,
+        PartialWhitening,
         RandomBinning,
         RandomFourier,
     )
@@ -17,6 +18,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "KernelClassifier",
     "KernelRegressor",
+    "PartialWhitening",
     "RandomBinning",
     "RandomFourier",
     "callbacks",
@@ -25,6 +27,7 @@ __all__ = [
     "kernels",
     "losses",
     "solvers",
+    "spectra",
     "stopping",
 ]
 

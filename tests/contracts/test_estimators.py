@@ -3,7 +3,13 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bochner import KernelClassifier, KernelRegressor, RandomBinning, RandomFourier
+from bochner import (
+    KernelClassifier,
+    KernelRegressor,
+    PartialWhitening,
+    RandomBinning,
+    RandomFourier,
+)
 from bochner.features import Binning
 from bochner.solvers import CoordinateDescent, DoublyStochastic
 
@@ -28,7 +34,7 @@ BANDWIDTH = (
 
 
 def expected_failures(estimator):
-    if isinstance(estimator, RandomBinning | RandomFourier):
+    if isinstance(estimator, PartialWhitening | RandomBinning | RandomFourier):
         return {}
     reason = REPETITION if estimator.features == "fourier" else BANDWIDTH
     return {
@@ -45,7 +51,7 @@ def expected_failures(estimator):
         for solver in SOLVERS
     ]
     + ON_BINS
-    + [RandomBinning(grids=8), RandomFourier()],
+    + [PartialWhitening(), PartialWhitening(2), RandomBinning(grids=8), RandomFourier()],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):

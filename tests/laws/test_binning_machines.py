@@ -297,7 +297,8 @@ def test_a_frame_with_text_just_works():
     with pytest.raises(ValueError, match="colour"):
         model.predict(frame[["size", "shape", "colour"]])
     with pytest.raises(ValueError, match="binning"):
-        KernelRegressor().fit(frame, y)
+        KernelRegressor(features="fourier").fit(frame, y)
+    assert KernelRegressor().plan(frame, y).features == "binning"
     columns = RandomBinning(grids=8, random_state=0).fit(frame).transform(frame)
     assert columns.shape[0] == 2000
 
@@ -309,7 +310,7 @@ def test_other_kernels_are_refused_by_a_sentence(table):
 
 def test_an_endless_basis_is_refused_by_solvers_of_passes(table):
     with pytest.raises(ValueError, match="Fourier\\(4096\\)"):
-        KernelRegressor(solver="cg").fit(*table)
+        KernelRegressor(features="fourier", solver="cg").fit(*table)
 
 
 def test_conjugate_gradients_also_solve_fourier_features(table):

@@ -14,11 +14,28 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 def test_a_converged_fit_learns_from_other_rows_again(regression):
     X, y = regression
-    model = KernelRegressor(warm_start=True, random_state=0).fit(X, y)
+    model = KernelRegressor(solver="dsg", warm_start=True, random_state=0).fit(X, y)
     steps = model.history_["step"][-1]
     model.fit(X + 1.0, -y)
     assert model.history_["step"][-1] > steps + 3
     assert model.score(X + 1.0, -y) > 0.5
+
+
+@pytest.mark.parametrize("solver", ["direct", "eigenpro"])
+def test_a_machine_with_all_rows_as_centres_begins_anew_on_other_rows(regression, solver):
+    X, y = regression
+    model = KernelRegressor(solver=solver, warm_start=True, random_state=0).fit(X, y)
+    model.fit(X[:-10] + 1.0, -y[:-10])
+    fresh = KernelRegressor(solver=solver, random_state=0).fit(X[:-10] + 1.0, -y[:-10])
+    np.testing.assert_array_equal(model.predict(X), fresh.predict(X))
+
+
+@pytest.mark.parametrize("solver", ["auto", "direct", "eigenpro"])
+def test_rows_that_come_in_parts_cannot_all_be_centres(regression, solver):
+    X, y = regression
+    model = KernelRegressor(features="centers", solver=solver)
+    with pytest.raises((ValueError, AttributeError), match=r"partial_fit"):
+        model.partial_fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +43,7 @@ def test_a_converged_fit_learns_from_other_rows_again(regression):
 )
 def test_a_changed_setting_is_not_taken_for_a_finished_fit(regression, change):
     X, y = regression
-    model = KernelRegressor(warm_start=True, random_state=0).fit(X, y)
+    model = KernelRegressor(solver="dsg", warm_start=True, random_state=0).fit(X, y)
     steps = model.history_["step"][-1]
     model.set_params(**change).fit(X, y)
     assert model.history_["step"][-1] > steps
@@ -41,7 +58,7 @@ def test_other_class_weights_need_a_new_beginning(two_classes):
 
 def test_a_solver_is_checked_again_before_it_goes_on(regression):
     X, y = regression
-    model = KernelRegressor(warm_start=True, random_state=0, max_passes=2).fit(X, y)
+    model = KernelRegressor(solver="dsg", warm_start=True, random_state=0, max_passes=2).fit(X, y)
     model.set_params(solver=DoublyStochastic(feature_block=3), max_passes=4)
     with pytest.raises(ValueError, match="feature_block"):
         model.fit(X, y)

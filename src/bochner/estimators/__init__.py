@@ -2,7 +2,14 @@
 
 from bochner.estimators.kernel_classifier import KernelClassifier
 from bochner.estimators.kernel_regressor import KernelRegressor
+from bochner.estimators.partial_whitening import PartialWhitening
 from bochner.estimators.random_binning import RandomBinning
 from bochner.estimators.random_fourier import RandomFourier
 
-__all__ = ["KernelClassifier", "KernelRegressor", "RandomBinning", "RandomFourier"]
+__all__ = [
+    "KernelClassifier",
+    "KernelRegressor",
+    "PartialWhitening",
+    "RandomBinning",
+    "RandomFourier",
+]

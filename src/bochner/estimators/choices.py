@@ -1,11 +1,10 @@
-"""Choices: what "auto" means for the kernel, the solver and the regularisation."""
+"""Choices: what "auto" means for the kernel, the loss and the regularisation."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from bochner.features import Binning
-from bochner.losses import Loss, Quadratic, Smooth
 from bochner.solvers import Solver
 
 
@@ -19,20 +18,21 @@ def kernel_for(features: Any) -> str:
     return "laplacian" if bins(features) else "gaussian"
 
 
-def solver_for(features: Any, loss: Any, once: bool) -> str:
-    """Return the solver that suits the features, the loss and rows that can be read only once.
+def loss_for(loss: Any, solver: Any) -> Any:
+    """Return the loss that was given, or for labels the one that a solver is best with.
 
-    Bins are best solved for by whole passes; rows that come once, and losses with kinks, leave
-    stochastic steps.
+    Whole passes solve a linear system, and probabilities are calibrated on held-out rows; steps of
+    single batches may as well minimise the likelihood itself.
     """
-    if not bins(features):
-        return "dsg"
-    if isinstance(loss, str):
-        loss = Loss.registry.get(loss, Loss)
-    kind = loss if isinstance(loss, type) else type(loss)
-    if once or not issubclass(kind, Smooth):
-        return "averaged"
-    return "cg" if issubclass(kind, Quadratic) else "newton"
+    if not is_auto(loss):
+        return loss
+    stochastic = Solver.resolve(solver).home(None) == "fourier" or solver == "averaged"
+    return "softmax" if stochastic else "squared"
+
+
+def is_auto(given: Any) -> bool:
+    """Whether a parameter is left to the data."""
+    return isinstance(given, str) and given == "auto"
 
 
 def alpha_for(alpha: Any, solver: Solver[Any], rows: int | None) -> float:

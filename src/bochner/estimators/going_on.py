@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -13,12 +13,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bochner.callbacks import Callback
 from bochner.data import Batch, DataSource, RandomAccess
 from bochner.estimators.setup import Setup
+from bochner.estimators.walk import Walk
 from bochner.features import BinningBasis
-from bochner.loop import Training, batch_size
+from bochner.loop import INTERRUPTED, Solution, Training, batch_size, run
 from bochner.problem import Problem
 from bochner.solvers import Solver, State
+from bochner.stopping import OnePass
 
 HASHED_ROWS = 16_384  # at a time
 MOST_USED = 0.5  # of the bins: a model that uses fewer is made smaller when it is saved
@@ -39,7 +42,7 @@ def on_new_rows(training: Training, solver: Solver[Any], problem: Problem) -> Tr
     training.state = solver.on_new_rows(problem, training.state)
     training.pass_ = training.position = 0
     training.state.pass_losses = []
-    training.batch_size = batch_size(solver, problem)
+    training.batch_size = batch_size(solver, problem, training.state)
     training.memo, training.evaluations, training.forgotten = None, (), False
     return training
 
@@ -51,12 +54,39 @@ def on_larger_basis(training: Training, solver: Solver[Any], problem: Problem) -
     return larger
 
 
+def last_pass(
+    solver: Solver[Any], walk: Walk, solution: Solution, callbacks: Iterable[Callback]
+) -> Solution:
+    """Go on from the best function for one pass through all rows, the held-out ones included."""
+    training = solution.training
+    training.state = solver.at_best(walk.problem, training.state)
+    training.position = 0
+    last = run(
+        solver,
+        walk.problem,
+        walk.source,
+        stop=OnePass(training.pass_),
+        callbacks=callbacks,
+        training=training,
+    )
+    return last if last.reason is INTERRUPTED else replace(last, reason=solution.reason)
+
+
 def require_steps(solver: Solver[Any]) -> None:
     """Refuse to learn from rows as they come by a solver that needs all of them."""
     if solver.walks != "shuffled":
         raise AttributeError(
             f"{type(solver).__name__} goes through all rows again and again, but partial_fit sees "
             "some of them once. Leave solver='auto', or give 'dsg' or 'averaged'."
+        )
+
+
+def require_stream(solver: Solver[Any], setup: Setup) -> None:
+    """Refuse rows in parts where all rows are centres."""
+    if setup.basis.is_of_rows:
+        raise ValueError(
+            "partial_fit sees some of the rows, so they cannot all be centres. Give a number of "
+            "centres, such as features=Centers(1000), or features='fourier'."
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from bochner.callbacks import Callback, ProgressBar
 from bochner.component import Component
-from bochner.estimators.choices import kernel_for, solver_for
+from bochner.estimators.choices import is_auto, kernel_for
 from bochner.estimators.named_components import NamedComponents
 from bochner.estimators.ranges import (
     require_callables,
@@ -41,7 +41,7 @@ class Hyperparameters(NamedComponents):
         self,
         kernel: Any = "auto",
         loss: Any = "squared",
-        features: Any = "fourier",
+        features: Any = "auto",
         solver: Any = "auto",
         alpha: float | str = "auto",
         *,
@@ -77,7 +77,7 @@ class Hyperparameters(NamedComponents):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        if not (isinstance(self.alpha, str) and self.alpha == "auto"):
+        if not is_auto(self.alpha):
             require_number("alpha", self.alpha, positive=False)
         require_number("tol", self.tol, positive=False)
         require_number("max_seconds", self.max_seconds, positive=True, optional=True)
@@ -90,29 +90,20 @@ class Hyperparameters(NamedComponents):
         Kernel.resolve(self._meant("kernel")).check()
 
     def _meant(self, name: str) -> Any:
-        """Return what a parameter stands for, for rows that can be read again."""
+        """Return what a parameter stands for, as far as that can be told without rows."""
         given = getattr(self, name)
-        if not (isinstance(given, str) and given == "auto"):
-            return given
-        if name == "kernel":
-            return kernel_for(self.features)
-        return solver_for(self.features, self.loss, once=False) if name == "solver" else given
-
-    def _solver(self, once: bool) -> Solver[Any]:
-        """Return the solver, for rows that can be read again or only once."""
-        named = isinstance(self.solver, str) and self.solver == "auto"
-        return Solver.resolve(solver_for(self.features, self.loss, once) if named else self.solver)
+        return kernel_for(self.features) if name == "kernel" and is_auto(given) else given
 
     def _early_stopping(self) -> bool | str:
         with_limit = self.early_stopping == "auto" and self.max_passes is not None
         return False if with_limit else self.early_stopping
 
-    def _rule(self, judged: bool, stochastic: bool, used: float) -> Stop:
+    def _rule(self, judged: bool, solver: Solver[Any], used: float) -> Stop:
         passes = MOST_PASSES if self.max_passes is None else self.max_passes
         rule: Stop = Passes(passes) | Solved()
         if judged:
-            rule = rule | NoImprovement(LOOKS if stochastic else FEW_LOOKS, self.tol)
-        elif stochastic:
+            rule = rule | NoImprovement(LOOKS if solver.looks == "steps" else FEW_LOOKS, self.tol)
+        elif solver.walks == "shuffled":
             rule = rule | Tolerance(self.tol / 10)
         return rule if self.max_seconds is None else rule | Seconds(self.max_seconds, used)
 

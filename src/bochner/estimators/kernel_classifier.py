@@ -21,13 +21,17 @@ from bochner.losses import Loss, Probabilistic
 
 
 def _gives_probabilities(estimator: KernelClassifier) -> bool:
-    loss = estimator.loss
+    fitted = vars(estimator)
+    if "calibration_" in fitted and fitted["calibration_"].rows > 0:
+        return True
+    loss = fitted.get("loss_", estimator.loss)
     if isinstance(loss, str) and loss in Loss.registry:
         loss = Loss.resolve(loss)
     if isinstance(loss, Probabilistic):
         return True
     raise AttributeError(
-        f"The loss {loss!r} gives no probabilities. Use loss='softmax' or 'logistic'."
+        f"The loss {loss!r} has probabilities only after a fit with held-out rows, by which they "
+        "are calibrated. Use loss='softmax', 'logistic' or 'squared', or early_stopping=True."
     )
 
 
@@ -46,7 +50,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         the rows. `kernel__bandwidth` can be searched, also where a name is given.
     loss : str or Loss
         "softmax", "logistic", "hinge", "squared_hinge", "squared" or a component of
-        `bochner.losses`. Softmax and logistic give probabilities.
+        `bochner.losses`. Softmax and logistic are likelihoods and give probabilities. For the
+        others they are learned from the rows of early stopping (`calibration_`); where none are
+        held out, the squared loss gives (1 + f) / 2, kept above 0 and as a share of the sum over
+        the classes, and the hinges give none.
     features : str or FeatureMap
         "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`;
         "binning", random grids for tables, also with categories, or `features.Binning(grids)`.
@@ -111,6 +118,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     binning_ : BinningDiagnostics
         For bins: their number and that of the grids, kappa, the collision probability and the
         speed-up that parallel coordinate descent can reach.
+    calibration_ : Calibration
+        For losses other than softmax and logistic: the `slope` by which f, and the `power` by which
+        the squared loss's (1 + f) / 2, become probabilities, and the number of held-out `rows` that
+        they were learned from; 0 rows mean none. There is no constant for a class, by which the
+        most probable class could be another than the predicted one. `partial_fit` keeps it.
     kernel_, loss_, scaling_, expansion_
         The kernel with its bandwidth, the loss, the scaling or None, and the fitted function.
 
@@ -127,8 +139,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def __init__(
         self,
         kernel: Any = "auto",
-        loss: Any = "softmax",
-        features: Any = "fourier",
+        loss: Any = "auto",
+        features: Any = "auto",
         solver: Any = "auto",
         alpha: float | str = "auto",
         *,
@@ -200,7 +212,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the probability of each class; the most probable one is what `predict` says."""
         values = self._evaluate(X)
-        return self.loss_.probabilities(values)  # type: ignore[no-any-return]
+        return self._setup.calibration.probabilities(self.loss_, values)
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[Any]:

@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
-
 from bochner.callbacks import History
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
@@ -21,19 +17,21 @@ from bochner.estimators.callback_protocol import (
 )
 from bochner.estimators.choices import alpha_for
 from bochner.estimators.convergence import warn_if_unfinished
+from bochner.estimators.fitted_function import FittedFunction
 from bochner.estimators.going_on import (
     fingerprint,
     forget_rows,
+    last_pass,
     on_larger_basis,
     on_new_rows,
     on_the_same_rows,
     require_own,
     require_steps,
+    require_stream,
     unchanged_on_error,
     without_unused_bins,
 )
 from bochner.estimators.hyperparameters import Hyperparameters
-from bochner.estimators.preparation import Preparation
 from bochner.estimators.setup import Setup
 from bochner.estimators.sources import is_stream
 from bochner.estimators.walk import Walk
@@ -41,8 +39,6 @@ from bochner.loop import INTERRUPTED, Solution, Training, batch_size, run
 from bochner.problem import Problem
 from bochner.solvers import Solver
 from bochner.stopping import OnePass
-
-PREDICTED_ROWS = 16_384  # at a time
 
 
 def learns_from_streams(estimator: Hyperparameters) -> bool:
@@ -54,7 +50,7 @@ def learns_from_streams(estimator: Hyperparameters) -> bool:
     return True
 
 
-class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
+class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
     """The way from rows to a fitted function; the estimators add what their targets need."""
 
     _training: Training | None
@@ -81,11 +77,10 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
     def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
         going_on = self.warm_start and self.__dict__.get("_training") is not None
         source = self._source(X, y, sample_weight, reset=not going_on, least=2)
-        setup = self._set_up(source, classes, going_on)
-        solver = self._solver(source.once)
-        settings = f"alpha={self.alpha}, fit_intercept={self.fit_intercept}, solver={solver}, "
-        settings += f"early_stopping={self._early_stopping()}"
-        digest = fingerprint(source, setup, settings)
+        solver, setup, digest = self._settled(source, classes, going_on)
+        if going_on and setup.basis.is_of_rows and digest != self._digest:
+            going_on = False  # other rows have other functions
+            solver, setup, digest = self._settled(source, classes, going_on)
         walk = self._walk(source, setup, solver)
         training = self._training_to_go_on(solver, walk.problem, digest) if going_on else None
         history = self._history(going_on)
@@ -103,22 +98,46 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
             training = on_larger_basis(solution.training, solver, walk.problem)
             solution = self._run(solver, walk, training, history, reporter, used)
             used += solution.progress.seconds
+        walk = replace(walk, setup=walk.setup.calibrated(solution.expansion, walk.held_out))
+        if solver.learns_held_out_rows and walk.held_out is not None and solution.reason.converged:
+            everything = self._walk(source, walk.setup, solver, early_stopping=False)
+            solution = last_pass(solver, everything, solution, (history, *self._callbacks()))
+        walk.setup.basis.forget()
         reporter.finish()
         # The progress can make the function, so it holds a state that may have been forgotten.
         solution = replace(solution, progress=replace(solution.progress, expansion=None))
         if solution.reason.converged and not self.warm_start:
-            forget_rows(solution.training, solver, replace(walk.problem, rows=None))
+            plain = replace(walk.problem, basis=walk.setup.basis, rows=None)
+            forget_rows(solution.training, solver, plain)
         self._store(walk.counted(), solver, solution, history, digest)
+        walk.problem.basis.forget()
         return solution
 
-    def _walk(self, source: DataSource, setup: Setup, solver: Solver[Any]) -> Walk:
+    def _settled(
+        self, source: DataSource, classes: Any, going_on: bool
+    ) -> tuple[Solver[Any], Setup, bytes | None]:
+        """Return solver and setup, and a digest of the rows with all that they are fitted by."""
+        plan = self._planned(source, going_on)
+        solver: Solver[Any] = Solver.resolve(plan.solver)
+        setup = self._set_up(source, plan, classes, going_on)
+        settings = f"alpha={self.alpha}, fit_intercept={self.fit_intercept}, solver={solver}, "
+        settings += f"early_stopping={self._early_stopping()}"
+        return solver, setup, fingerprint(source, setup, settings)
+
+    def _walk(
+        self,
+        source: DataSource,
+        setup: Setup,
+        solver: Solver[Any],
+        early_stopping: bool | str | None = None,
+    ) -> Walk:
         return Walk.over(
             source,
             setup,
             solver,
             alpha=self.alpha,
             intercept=self.fit_intercept,
-            early_stopping=self._early_stopping(),
+            early_stopping=self._early_stopping() if early_stopping is None else early_stopping,
             memory=memory_budget(self.memory_budget),
         )
 
@@ -135,8 +154,7 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
             solver,
             walk.problem,
             walk.source,
-            stop=self._rule(walk.held_out is not None, solver.walks == "shuffled", used)
-            | Asked(reporter),
+            stop=self._rule(walk.held_out is not None, solver, used) | Asked(reporter),
             callbacks=(history, reporter, *self._callbacks()),
             held_out=walk.held_out,
             training=training,
@@ -161,8 +179,10 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
                 "in it any more. Fit it anew, or keep the one that was not saved."
             )
         source = self._source(X, y, sample_weight, reset=not going_on, least=1)
-        setup = self._set_up(source, classes, going_on)
-        solver = self._solver(once=True)
+        plan = self._planned(source, going_on, once=True)
+        solver: Solver[Any] = Solver.resolve(plan.solver)
+        setup = self._set_up(source, plan, classes, going_on)
+        require_stream(solver, setup)
         alpha = alpha_for(self.alpha, solver, rows=None)
         problem = setup.problem(alpha, self.fit_intercept, rows=None)
         training = self._training_to_go_on(solver, problem, None) if going_on else None
@@ -189,7 +209,7 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
         if setup.rows_in_bins is not None:
             state = solver.continued(problem, self.expansion_, setup.rows_in_bins)
             if state is not None:
-                return Training(state, batch_size(solver, problem), rows=training.rows)
+                return Training(state, batch_size(solver, problem, state), rows=training.rows)
         require_own(solver, training.state)
         if digest is not None and digest == self._digest:
             return on_the_same_rows(training, solver, problem)
@@ -212,7 +232,7 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
         binning = solver.diagnostics(solution.training.state)
         if binning is not None:
             setup = replace(setup, binning=binning, rows_in_bins=None)
-        for name in ("coef_", "binning_"):  # an endless basis has none
+        for name in ("coef_", "binning_", "calibration_"):  # not every fit has them
             self.__dict__.pop(name, None)
         self.__dict__.update(setup.attributes(solution.expansion))
         self._training, self._digest = solution.training, digest
@@ -220,27 +240,8 @@ class KernelMachine(CallbackSupportMixin, Preparation):  # type: ignore[misc]
         self.history_ = history.columns
         self.stopped_because_ = solution.reason.text
 
-    def _evaluate(self, X: Any) -> NDArray[Any]:
-        """Return f at rows, (rows, outputs), in float32 for float32 rows."""
-        check_is_fitted(self)
-        X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        values = np.empty((X.shape[0], self._setup.targets.outputs), X.dtype)
-        with threads(self.n_jobs):
-            for start in range(0, len(values), PREDICTED_ROWS):
-                rows = slice(start, start + PREDICTED_ROWS)
-                values[rows] = self.expansion_(self._setup.rows(X[rows]))
-        return values
-
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | without_unused_bins(self)  # type: ignore[no-any-return]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "expansion_" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _metadata(sample_weight: Any) -> dict[str, Any] | None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from bochner.compute.memory import memory_budget
+from bochner.compute.pool import thread_count, threads
 from bochner.data import DataSource, Scaling
+from bochner.estimators.choices import is_auto, kernel_for, loss_for
+from bochner.estimators.costs import Costs
 from bochner.estimators.hyperparameters import Hyperparameters
+from bochner.estimators.plan import Plan, Situation, planned
 from bochner.estimators.seeds import seed_of
 from bochner.estimators.setup import Setup, in_single_precision
 from bochner.estimators.sources import (
@@ -23,9 +29,11 @@ from bochner.estimators.sources import (
 )
 from bochner.estimators.tables import Table, has_categories
 from bochner.estimators.targets import Targets
-from bochner.features import SAMPLE_ROWS, FeatureMap, prepare
+from bochner.features import FeatureMap, prepare
 from bochner.kernels import Kernel
 from bochner.losses import Loss
+
+NOMINAL_OUTPUTS = 4  # for expected times: nobody has looked at the targets yet
 
 
 class Preparation(Hyperparameters):
@@ -45,10 +53,46 @@ class Preparation(Hyperparameters):
     def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
         """Return the coding of the targets in a source."""
 
-    def _set_up(self, source: DataSource, classes: Any, going_on: bool) -> Setup:
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """Return what `fit` would do with these rows: `str(plan)` says it in a paragraph.
+
+        X and y are what `fit` takes. Nothing is fitted.
+        """
+        self._check_parameters()
+        estimator: Preparation = clone(self)
+        return estimator._planned(estimator._source(X, y, None, reset=True, least=2))
+
+    def _planned(self, source: DataSource, going_on: bool = False, once: bool = False) -> Plan:
+        """Return features, solver and loss for these rows; `once` if they are a part of more.
+
+        What "auto" stood for in the first fit it stands for in those that go on from it.
+        """
+        before = self._setup if going_on else None
+        features = before.features if before and is_auto(self.features) else self.features
+        loss = before.loss if before and is_auto(self.loss) else self.loss
+        situation = Situation(
+            self._costs(source),
+            once or source.once,
+            self._table is not None,
+            Kernel.resolve(self._meant("kernel")),
+            type(Loss.resolve("squared" if is_auto(loss) else loss)),
+        )
+        if self.max_seconds is not None:
+            situation = replace(situation, seconds=self.max_seconds)
+        plan = planned(features, self.solver, situation)
+        return replace(plan, loss=loss_for(loss, plan.solver))
+
+    def _costs(self, source: DataSource) -> Costs | None:
+        if source.n_rows is None:
+            return None
+        with threads(self.n_jobs):
+            used, memory = thread_count(), memory_budget(self.memory_budget)
+        return Costs(source.n_rows, source.n_columns, NOMINAL_OUTPUTS, memory, used)
+
+    def _set_up(self, source: DataSource, plan: Plan, classes: Any, going_on: bool) -> Setup:
         """Return what holds for all calls: that of the first one, or what these rows say."""
-        loss: Loss = Loss.resolve(self.loss)
-        kernel, features = Kernel.resolve(self._meant("kernel")), self._feature_map()
+        loss: Loss = Loss.resolve(plan.loss)
+        kernel, features = self._kernel(plan), self._feature_map(plan)
         recipe = f"kernel={kernel}, loss={loss}, features={features}, scale={self.scale!r}"
         if "class_weight" in (parameters := self.get_params(deep=False)):
             recipe += f", class_weight={parameters['class_weight']!r}"
@@ -59,16 +103,21 @@ class Preparation(Hyperparameters):
         seed = seed_of(self.random_state)
         targets = self._targets(source, loss, classes)
         scaling = self._scaling(source, features)
-        sample = source.sample(SAMPLE_ROWS, seed)
-        sample = sample if scaling is None else scaling(sample)
+        sample = source.sample(features.sample_rows(source.n_rows), seed)
+        if scaling is not None:
+            sample, features = scaling(sample), features.scaled(scaling)
         in_single_precision(sample.X)
         memory = memory_budget(self.memory_budget)
         kernel, basis = prepare(kernel, features, sample, seed, np.float32, memory)
         return Setup(seed, loss, kernel, features, basis, scaling, targets, recipe)
 
-    def _feature_map(self) -> FeatureMap:
+    def _kernel(self, plan: Plan) -> Kernel:
+        """Return the kernel, which "auto" leaves to the features."""
+        return Kernel.resolve(kernel_for(plan.features) if is_auto(self.kernel) else self.kernel)
+
+    def _feature_map(self, plan: Plan) -> FeatureMap:
         """Return the feature map; where rows come from a table it knows which are categories."""
-        features = FeatureMap.resolve(self.features)
+        features = FeatureMap.resolve(plan.features)
         return features if self._table is None else features.for_categories(self._table.categorical)
 
     def _scaling(self, source: DataSource, features: FeatureMap) -> Scaling | None:

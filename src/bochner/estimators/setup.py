@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.data import Batch, Scaling
-from bochner.estimators.targets import Targets
+from bochner.estimators.calibration import UNCALIBRATED, Calibration, is_likelihood
+from bochner.estimators.targets import Labels, Targets
 from bochner.features import Basis, BinningDiagnostics, FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
@@ -24,7 +25,7 @@ class Setup:
     """Seed, loss, kernel with its bandwidth, basis, scaling and coding of the targets.
 
     `recipe` is what the user had asked for, in words, when it was settled. Of bins there are
-    diagnostics, and how many rows lie in each.
+    diagnostics, and how many rows lie in each; of losses that are no likelihood a calibration.
     """
 
     seed: int
@@ -37,6 +38,7 @@ class Setup:
     recipe: str
     binning: BinningDiagnostics | None = None
     rows_in_bins: NDArray[np.int32] | None = None
+    calibration: Calibration = UNCALIBRATED
 
     def rows(self, X: Any) -> Any:
         """Return rows as the basis takes them."""
@@ -55,6 +57,7 @@ class Setup:
 
     def attributes(self, expansion: Expansion) -> dict[str, Any]:
         """Return all that an estimator needs to predict by this function, and to explain it."""
+        expansion = expansion.simplified()
         fitted: dict[str, Any] = {
             "_setup": self,
             "kernel_": self.kernel,
@@ -68,7 +71,20 @@ class Setup:
             fitted["coef_"] = _padded(expansion.weights.T, expansion.basis.size)
         if self.binning is not None:
             fitted["binning_"] = self.binning
+        if self._calibrates:
+            fitted["calibration_"] = self.calibration
         return fitted | self.targets.attributes()
+
+    def calibrated(self, expansion: Expansion, held_out: Batch | None) -> Setup:
+        """Return the same with probabilities for a function, by rows that it has not seen."""
+        if held_out is None or not self._calibrates:
+            return replace(self, calibration=UNCALIBRATED)
+        f = expansion(held_out.X)
+        return replace(self, calibration=Calibration.learn(self.loss, held_out, f))
+
+    @property
+    def _calibrates(self) -> bool:
+        return isinstance(self.targets, Labels) and not is_likelihood(self.loss)
 
     def grown(self) -> Setup | None:
         """Return the same with a larger basis, None if there is none."""

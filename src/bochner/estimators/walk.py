@@ -20,7 +20,8 @@ from bochner.solvers import Solver
 class Walk:
     """The rows in the form that the solver walks through, and the problem that they pose.
 
-    `setup` has the basis with all functions that the rows call for.
+    `setup` has the basis with all functions that the rows call for, and the problem the same in
+    the form that the solver works with.
     """
 
     setup: Setup
@@ -44,13 +45,15 @@ class Walk:
         rest = split(source, early_stopping, setup.seed)
         held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
         if solver.walks == "shuffled":
-            rows = source.n_rows
+            rows, basis = source.n_rows, setup.basis
             rest = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
         else:
-            rest = _encoded(source, setup, solver, held_out, memory)
-            setup, rows = replace(setup, basis=rest.basis), rest.n_rows
+            known = source.n_rows
+            first = setup.problem(alpha_for(alpha, solver, known), intercept, known)
+            rest = _encoded(mapped(source, setup), first, solver, held_out, memory)
+            setup, rows, basis = replace(setup, basis=rest.basis.plain), rest.n_rows, rest.basis
         problem = setup.problem(alpha_for(alpha, solver, rows), intercept, rows)
-        return cls(setup, problem, rest, held_out)
+        return cls(setup, replace(problem, basis=basis), rest, held_out)
 
     def counted(self) -> Setup:
         """Return the setup with the number of rows in each bin, if there are bins."""
@@ -64,8 +67,9 @@ class Walk:
 
 
 def _encoded(
-    source: DataSource, setup: Setup, solver: Solver[Any], held_out: Batch | None, memory: int
+    source: DataSource, problem: Problem, solver: Solver[Any], held_out: Batch | None, memory: int
 ) -> Encoded:
+    solver.check(problem)
     left_out = None if held_out is None else held_out.index
-    rows = solver.rows_per_batch(setup.problem(0.0, intercept=True, rows=source.n_rows))
-    return Encoded(mapped(source, setup), setup.basis, rows, memory, left_out)
+    basis, rows = solver.prepared(problem, memory), solver.rows_per_batch(problem)
+    return Encoded(source, basis, rows, memory, left_out)
