@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile
 
 SIDE = 256  # of a square tile of the result
@@ -59,3 +60,40 @@ def _summed(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
     for start in range(0, len(A), ROWS):
         total += A[start : start + ROWS].T @ B[start : start + ROWS]
     return total
+
+
+@compiled(
+    "void(float32[:, ::1], int64[::1], int64, float32[:, ::1], float64[:, ::1])",
+    "void(float64[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
+    fastmath={"contract", "reassoc"},
+)
+def add_row_products(matrix, rows, start, weights, out):  # type: ignore[no-untyped-def]
+    """Add to `out` the products of some rows of a matrix, from column `start` on, with weights.
+
+    `weights` is of shape (outputs, columns). Rows are read where they are: for few outputs a
+    product is as fast as the memory, and a copy for BLAS would take as long again.
+    """
+    outputs, width = weights.shape
+    for i in range(len(rows)):
+        row = matrix[rows[i], start : start + width]
+        k = 0
+        while k + 4 <= outputs:
+            a, b, c, d = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+            s, t, u, v = row[0] * a[0], row[0] * b[0], row[0] * c[0], row[0] * d[0]
+            for j in range(1, width):
+                x = row[j]
+                s += x * a[j]
+                t += x * b[j]
+                u += x * c[j]
+                v += x * d[j]
+            out[i, k] += s
+            out[i, k + 1] += t
+            out[i, k + 2] += u
+            out[i, k + 3] += v
+            k += 4
+        while k < outputs:
+            a, s = weights[k], row[0] * weights[k, 0]
+            for j in range(1, width):
+                s += row[j] * a[j]
+            out[i, k] += s
+            k += 1

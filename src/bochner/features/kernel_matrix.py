@@ -15,6 +15,8 @@ from bochner.features.dense_basis import BLOCK, ROWS, NumberedRows, padded
 if TYPE_CHECKING:
     from bochner.features.center_basis import CenterBasis
 
+COLUMNS, ODD = 32, 8
+
 
 @dataclass(frozen=True, eq=False)
 class KernelRows(NumberedRows):
@@ -64,10 +66,30 @@ def kernel_matrix(basis: CenterBasis) -> NDArray[Any]:
         basis.fill(padded(basis.centers, top, bottom), begin, end, tile)
         matrix[top:bottom, begin:end] = tile[: bottom - top]
         if begin > top // BLOCK * BLOCK:
-            matrix[begin:end, top:bottom] = tile[: bottom - top].T
+            _transpose(tile[: bottom - top], matrix, begin, top)
 
     each_tile(fill, len(tiles), 1)
     return matrix
+
+
+@compiled(
+    "void(float32[:, ::1], float32[:, ::1], int64, int64)",
+    "void(float64[:, ::1], float64[:, ::1], int64, int64)",
+)
+def _transpose(tile, matrix, first_row, first_column):  # type: ignore[no-untyped-def]
+    # Through a few columns whose length is no power of two: those of the tile share their places
+    # in the cache.
+    rows, columns = tile.shape
+    some = np.empty((COLUMNS, rows + ODD), tile.dtype)
+    for left in range(0, columns, COLUMNS):
+        right = min(left + COLUMNS, columns)
+        for i in range(rows):
+            for j in range(right - left):
+                some[j, i] = tile[i, left + j]
+        for j in range(right - left):
+            out = matrix[first_row + left + j, first_column:]
+            for i in range(rows):
+                out[i] = some[j, i]
 
 
 @compiled(
