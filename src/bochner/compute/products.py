@@ -65,13 +65,15 @@ def _summed(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
 @compiled(
     "void(float32[:, ::1], int64[::1], int64, float32[:, ::1], float64[:, ::1])",
     "void(float64[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
+    "void(float32[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
     fastmath={"contract", "reassoc"},
 )
 def add_row_products(matrix, rows, start, weights, out):  # type: ignore[no-untyped-def]
     """Add to `out` the products of some rows of a matrix, from column `start` on, with weights.
 
     `weights` is of shape (outputs, columns). Rows are read where they are: for few outputs a
-    product is as fast as the memory, and a copy for BLAS would take as long again.
+    product is as fast as the memory, and a copy for BLAS would take as long again. Weights in
+    double precision make sums in double precision.
     """
     outputs, width = weights.shape
     for i in range(len(rows)):
@@ -97,3 +99,21 @@ def add_row_products(matrix, rows, start, weights, out):  # type: ignore[no-unty
                 s += row[j] * a[j]
             out[i, k] += s
             k += 1
+
+
+@compiled(
+    "void(float32[:, ::1], int64, float64[:, ::1], float64[:, ::1])",
+    "void(float64[:, ::1], int64, float64[:, ::1], float64[:, ::1])",
+)
+def add_column_products(matrix, start, values, out):  # type: ignore[no-untyped-def]
+    """Add to `out`, (outputs, columns), the products of columns from `start` on with values.
+
+    `values` is of shape (rows, outputs); the matrix may have more rows.
+    """
+    outputs, width = out.shape
+    for k in range(outputs):
+        total = out[k]
+        for i in range(len(values)):
+            row, value = matrix[i, start : start + width], values[i, k]
+            for j in range(width):
+                total[j] += row[j] * value

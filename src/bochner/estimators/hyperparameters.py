@@ -94,9 +94,9 @@ class Hyperparameters(NamedComponents):
         given = getattr(self, name)
         return kernel_for(self.features) if name == "kernel" and is_auto(given) else given
 
-    def _early_stopping(self) -> bool | str:
-        with_limit = self.early_stopping == "auto" and self.max_passes is not None
-        return False if with_limit else self.early_stopping
+    def _early_stopping(self, solver: Solver[Any]) -> bool | str:
+        needless = self.max_passes is not None or not solver.iterates
+        return False if needless and is_auto(self.early_stopping) else self.early_stopping
 
     def _rule(self, judged: bool, solver: Solver[Any], used: float) -> Stop:
         passes = MOST_PASSES if self.max_passes is None else self.max_passes

@@ -121,7 +121,7 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         solver: Solver[Any] = Solver.resolve(plan.solver)
         setup = self._set_up(source, plan, classes, going_on)
         settings = f"alpha={self.alpha}, fit_intercept={self.fit_intercept}, solver={solver}, "
-        settings += f"early_stopping={self._early_stopping()}"
+        settings += f"early_stopping={self._early_stopping(solver)}"
         return solver, setup, fingerprint(source, setup, settings)
 
     def _walk(
@@ -137,7 +137,9 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
             solver,
             alpha=self.alpha,
             intercept=self.fit_intercept,
-            early_stopping=self._early_stopping() if early_stopping is None else early_stopping,
+            early_stopping=self._early_stopping(solver)
+            if early_stopping is None
+            else early_stopping,
             memory=memory_budget(self.memory_budget),
         )
 

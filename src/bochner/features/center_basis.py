@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from bochner.compute.cholesky import jittered_cholesky, solve
 from bochner.compute.memory import memory_budget
-from bochner.compute.pool import each_tile
 from bochner.compute.products import add_row_products
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
-from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+from bochner.features.dense_basis import DenseBasis
 from bochner.features.kernel_matrix import KernelRows, kernel_matrix
 from bochner.kernels import Against, Kernel
 
-FEW_OUTPUTS = 16  # whose products with kept values are as fast as the memory
 ROUNDING = 1e-7  # of kernel values, relative to k(x, x)
 
 
@@ -31,6 +29,7 @@ class CenterBasis(DenseBasis):
     `memory` bytes.
     """
 
+    few_outputs = 16
     size: int
     _matrix: NDArray[Any] | None
     _numbers: NDArray[np.int64] | None
@@ -80,34 +79,14 @@ class CenterBasis(DenseBasis):
         else:
             self.against.fill(code, start, stop, out)
 
-    def evaluate(self, code: Any, weights: NDArray[Any], start: int = 0) -> NDArray[Any]:
-        """Return sum_j k(x_i, c_j) w_j in the dtype of the code; blocks are added in float64."""
-        if weights.shape[1] > FEW_OUTPUTS:
-            return super().evaluate(code, weights, start)
-        stop, out = start + len(weights), np.zeros((code.shape[0], weights.shape[1]))
-        blocks = [
-            (begin, end, np.ascontiguousarray(weights[begin - start : end - start].T, self.dtype))
-            for begin, end in cuts(start, stop, BLOCK)
-        ]
-
-        def add(top: int, bottom: int) -> None:
-            tile = padded(code, top, bottom)
-            for begin, end, some in blocks:
-                self._add_products(tile, begin, end, some, out[top:bottom])
-
-        each_tile(add, len(out), ROWS)
-        return out.astype(self.dtype, copy=False)
-
-    def _add_products(
+    def add_products(
         self, tile: Any, begin: int, end: int, weights: NDArray[Any], out: NDArray[np.float64]
     ) -> None:
         """Add the products of a tile's rows with the weights, (outputs, functions), of a block."""
         if isinstance(tile, KernelRows):
             add_row_products(tile.matrix, tile.numbers[: len(out)], begin, weights, out)
-            return
-        block = np.empty((ROWS, end - begin), self.dtype)
-        self.fill(tile, begin, end, block)
-        add_row_products(block, np.arange(len(out)), 0, weights, out)
+        else:
+            super().add_products(tile, begin, end, weights, out)
 
     def gradient(
         self,

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile, sum_tiles
+from bochner.compute.products import add_row_products
 from bochner.features.basis import Basis, Code
 
 # A tile of 256 rows and 1,024 columns fills an L2 cache of 1 MiB. Every tile has the same height,
@@ -30,7 +31,13 @@ class NumberedRows(ABC):
 
 
 class DenseBasis(Basis):
-    """A basis of which a tile of Phi is a small dense array; only `fill` and `encode` differ."""
+    """A basis of which a tile of Phi is a small dense array; only `fill` and `encode` differ.
+
+    Products with at most `few_outputs` columns of weights are made without BLAS, which wants
+    copies of values that are kept.
+    """
+
+    few_outputs: int = 0
 
     dtype: np.dtype[Any]
 
@@ -61,9 +68,10 @@ class DenseBasis(Basis):
         """Return sum_j phi_j(x_i) w_j in the dtype of the code; blocks are added in float64."""
         weights = np.ascontiguousarray(weights, dtype=code.dtype)
         out = np.zeros((code.shape[0], weights.shape[1]))
+        add = self._add if weights.shape[1] > self.few_outputs else self._add_few
         for first, last in self.spans(start, start + len(weights)):
             part = weights[first - start : last - start]
-            each_tile(partial(self._add, code, first, part, out), len(out), ROWS)
+            each_tile(partial(add, code, first, part, out), len(out), ROWS)
         return out.astype(code.dtype, copy=False)
 
     def project(
@@ -119,6 +127,28 @@ class DenseBasis(Basis):
         tile = padded(code, top, bottom)
         for begin, end, block in self.blocks(tile, first, first + len(weights)):
             out[top:bottom] += (block @ weights[begin - first : end - first])[: bottom - top]
+
+    def _add_few(
+        self,
+        code: Code,
+        first: int,
+        weights: NDArray[Any],
+        out: NDArray[np.float64],
+        top: int,
+        bottom: int,
+    ) -> None:
+        tile = padded(code, top, bottom)
+        for begin, end in cuts(first, first + len(weights), BLOCK):
+            some = np.ascontiguousarray(weights[begin - first : end - first].T)
+            self.add_products(tile, begin, end, some, out[top:bottom])
+
+    def add_products(
+        self, tile: Code, begin: int, end: int, weights: NDArray[Any], out: NDArray[np.float64]
+    ) -> None:
+        """Add the products of a tile's rows with the weights, (outputs, functions), of a block."""
+        block = np.empty((ROWS, end - begin), tile.dtype)
+        self.fill(tile, begin, end, block)
+        add_row_products(block, np.arange(len(out)), 0, weights, out)
 
     def _projected(
         self,

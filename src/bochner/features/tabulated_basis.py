@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
+from bochner.compute.products import add_row_products
 from bochner.features.basis import Basis
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
 
@@ -24,6 +25,7 @@ class TabulatedBasis(DenseBasis):
 
     def __init__(self, inner: DenseBasis) -> None:
         self.inner, self.size, self.dtype = inner, inner.end(None), inner.dtype
+        self.few_outputs = inner.few_outputs
 
     @property
     def plain(self) -> Basis:
@@ -41,6 +43,17 @@ class TabulatedBasis(DenseBasis):
     def fill(self, code: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None:
         """Copy the columns."""
         out[:] = code[:, start:stop]
+
+    def add_products(
+        self,
+        tile: NDArray[Any],
+        begin: int,
+        end: int,
+        weights: NDArray[Any],
+        out: NDArray[np.float64],
+    ) -> None:
+        """Add the products of a tile's rows with the weights, (outputs, functions), of a block."""
+        add_row_products(np.ascontiguousarray(tile), np.arange(len(out)), begin, weights, out)
 
     def tabulated(self, rows: int | None, memory: int) -> Basis:
         """Return this basis: its columns are kept already."""

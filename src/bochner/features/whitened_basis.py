@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from bochner.compute.cholesky import jittered_cholesky, lower_gram, solve_lower, solve_upper
 from bochner.compute.pool import each_tile, sum_tiles
+from bochner.compute.products import add_column_products, add_row_products
 from bochner.features.basis import Basis
 from bochner.features.center_basis import CenterBasis
-from bochner.features.dense_basis import ROWS, DenseBasis, cuts, padded
+from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+from bochner.features.tabulated_basis import TabulatedBasis
 
+FEW_OUTPUTS = 8  # for which values need not be turned into double precision first
 WIDTH = 256  # columns that are turned into double precision at a time, to stay in the L2 cache
 FLOOR = 1e-7  # of the mean of k(x, x): a preconditioner of a smaller ridge takes more steps
 
@@ -70,10 +73,17 @@ class WhitenedBasis(Basis):
         whole = np.zeros((self.size, weights.shape[1]))
         whole[start : start + len(weights)] = weights
         whole, out = self.on_plain(whole), np.zeros((code.shape[0], weights.shape[1]))
+        transposed = np.ascontiguousarray(whole.T)
 
         def add(top: int, bottom: int) -> None:
-            for begin, end, block in self.tiles(code, top, bottom):
-                out[top:bottom] += (block @ whole[begin:end])[: bottom - top]
+            if len(transposed) > FEW_OUTPUTS:
+                for begin, end, block in self.tiles(code, top, bottom):
+                    out[top:bottom] += (block @ whole[begin:end])[: bottom - top]
+                return
+            numbers = np.arange(bottom - top)
+            for begin, end, matrix, start in self._single(code, top, bottom):
+                some = np.ascontiguousarray(transposed[:, begin:end])
+                add_row_products(matrix, numbers, start, some, out[top:bottom])
 
         each_tile(add, len(out), ROWS)
         return out
@@ -85,13 +95,33 @@ class WhitenedBasis(Basis):
         G, shape = np.asarray(G, np.float64), (self.size, G.shape[1])
 
         def part(top: int, bottom: int) -> NDArray[np.float64]:
-            out, values = np.empty(shape), padded(G, top, bottom)
-            for begin, end, block in self.tiles(code, top, bottom):
-                out[begin:end] = block.T @ values
+            out = np.zeros(shape)
+            if shape[1] > FEW_OUTPUTS:
+                values = padded(G, top, bottom)
+                for begin, end, block in self.tiles(code, top, bottom):
+                    out[begin:end] = block.T @ values
+                return out
+            values = np.ascontiguousarray(G[top:bottom])
+            for begin, end, matrix, start in self._single(code, top, bottom):
+                some = np.zeros((shape[1], end - begin))
+                add_column_products(matrix, start, values, some)
+                out[begin:end] = some.T
             return out
 
         total = sum_tiles(part, len(G), ROWS, shape)
         return solve_lower(self.lower, total)[start : self.end(stop)]
+
+    def _single(
+        self, code: Any, top: int, bottom: int
+    ) -> Iterator[tuple[int, int, NDArray[Any], int]]:
+        """Yield begin, end, and an array with k(x, z_j) of a tile from some column on."""
+        tile = padded(code, top, bottom)
+        if isinstance(self.inner, TabulatedBasis):
+            whole = np.ascontiguousarray(tile)
+            yield from ((begin, end, whole, begin) for begin, end in cuts(0, self.size, BLOCK))
+            return
+        for begin, end, block in self.inner.blocks(tile, 0, self.size):
+            yield begin, end, block, 0
 
     def tiles(
         self, code: Any, top: int, bottom: int

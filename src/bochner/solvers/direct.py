@@ -75,6 +75,7 @@ class Direct(Solver[DirectState], name="direct"):
     basis_type: ClassVar[type[Any]] = CenterBasis
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    iterates: ClassVar[bool] = False
 
     def check(self, problem: Problem) -> None:
         """Refuse centres that are not all rows, and more rows than the memory holds."""

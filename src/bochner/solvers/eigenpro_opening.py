@@ -50,7 +50,7 @@ class Opening:
     def state(self, problem: Problem, sample: Batch) -> EigenProState:
         """Return the state before the first step: the best constant."""
         found, size = self._spectrum(problem, sample)
-        found = found.above(SMALLEST * float(np.finfo(np.float32).eps))
+        found = found.above(SMALLEST * _precision(problem))
         flat = Flattening.of(found.values, self._count(found, problem), self.damping)
         beta = max(found.beta(flat), _rounding(problem, found))
         pace = self._pace(problem, *_bounds(problem, beta, found.top(flat)))
@@ -114,7 +114,11 @@ def _rounding(problem: Problem, found: Eigenfunctions) -> float:
     Where little is left of the kernel, steps would be so long that they follow its rounding.
     """
     rows = problem.rows or len(found.matrix)
-    return ROUNDINGS * rows * float(np.finfo(np.float32).eps * np.max(np.diagonal(found.matrix)))
+    return ROUNDINGS * rows * _precision(problem) * float(np.max(np.diagonal(found.matrix)))
+
+
+def _precision(problem: Problem) -> float:
+    return float(np.finfo(cast(DenseBasis, problem.basis).dtype).eps)
 
 
 def _bounds(problem: Problem, beta: float, top: float) -> tuple[float, float]:

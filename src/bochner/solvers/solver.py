@@ -61,7 +61,8 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     batch moves the weights. "rows": encoded rows in their order; the weights move at the end of a
     pass. "groups": one group of functions at a time (a grid), at all rows. `looks` says when
     held-out rows are looked at: every few steps, or after each pass (always where the weights move
-    once a pass); `learns_held_out_rows` whether they are learned in a last pass.
+    once a pass); `learns_held_out_rows` whether they are learned in a last pass. A solver that
+    does not iterate is not to be stopped early.
     """
 
     state_type: ClassVar[type[Any]] = State
@@ -70,6 +71,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "shuffled"
     looks: ClassVar[Literal["steps", "passes"]] = "steps"
     learns_held_out_rows: ClassVar[bool] = False
+    iterates: ClassVar[bool] = True
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that this solver cannot solve."""
