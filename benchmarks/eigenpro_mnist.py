@@ -11,7 +11,7 @@ import numpy as np
 from binning_sets import Split
 from bochner.solvers import EigenPro
 from common import COLOURS, pyplot, save_picture, table, target, timed
-from eigenpro_common import SETTINGS, Look, few_of, first, fitted, rows_of, watched
+from eigenpro_common import SETTINGS, Look, few_of, first, fitted, rows_of, supply_memory, watched
 
 SETTING = SETTINGS["mnist"]
 PASSES = 10
@@ -31,6 +31,7 @@ def race_on_mnist(given: argparse.Namespace) -> tuple[Figures, list[Figures]]:
     print(f"{SETTING}; test error after each pass; what it takes to look is not counted.")
     data = rows_of("mnist", given.data, given.rows)
     fitted(few_of(data), SETTING, features="centers", solver="eigenpro", max_passes=2)  # compiles
+    supply_memory(4 * len(data.X) ** 2)
     eigenpro = watched(data, SETTING, features="centers", solver=EigenPro(), max_passes=PASSES)
     show("EigenPro", eigenpro)
     goal = max(GOAL, min(look.error for look in eigenpro))

@@ -100,8 +100,8 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
             used += solution.progress.seconds
         walk = replace(walk, setup=walk.setup.calibrated(solution.expansion, walk.held_out))
         if solver.learns_held_out_rows and walk.held_out is not None and solution.reason.converged:
-            everything = self._walk(source, walk.setup, solver, early_stopping=False)
-            solution = last_pass(solver, everything, solution, (history, *self._callbacks()))
+            every = self._walk(source, walk.setup, solver, False).on(walk.problem.basis)
+            solution = last_pass(solver, every, solution, (history, *self._callbacks()))
         walk.setup.basis.forget()
         reporter.finish()
         # The progress can make the function, so it holds a state that may have been forgotten.

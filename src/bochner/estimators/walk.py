@@ -11,7 +11,7 @@ from bochner.data import Batch, DataSource, HeldOut, RandomAccess, mapped, shuff
 from bochner.estimators.choices import alpha_for
 from bochner.estimators.setup import Setup
 from bochner.estimators.sources import held_out_rows, split
-from bochner.features import BinningBasis, BinningDiagnostics, Encoded
+from bochner.features import Basis, BinningBasis, BinningDiagnostics, Encoded
 from bochner.problem import Problem
 from bochner.solvers import Solver
 
@@ -45,7 +45,10 @@ class Walk:
         rest = split(source, early_stopping, setup.seed)
         held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
         if solver.walks == "shuffled":
-            rows, basis = source.n_rows, setup.basis
+            rows = source.n_rows
+            posed = setup.problem(alpha_for(alpha, solver, rows), intercept, rows)
+            solver.check(posed)
+            basis = solver.prepared(posed, memory)
             rest = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
         else:
             known = source.n_rows
@@ -54,6 +57,10 @@ class Walk:
             setup, rows, basis = replace(setup, basis=rest.basis.plain), rest.n_rows, rest.basis
         problem = setup.problem(alpha_for(alpha, solver, rows), intercept, rows)
         return cls(setup, replace(problem, basis=basis), rest, held_out)
+
+    def on(self, basis: Basis) -> Walk:
+        """Return the same walk with a basis that has met the rows."""
+        return replace(self, problem=replace(self.problem, basis=basis))
 
     def counted(self) -> Setup:
         """Return the setup with the number of rows in each bin, if there are bins."""

@@ -10,6 +10,7 @@ from bochner.features.diagnostics import BinningDiagnostics
 from bochner.features.encoded import Encoded, Group, Groups
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, prepare
 from bochner.features.fourier import Fourier, FourierBasis
+from bochner.features.remembered_basis import RememberedBasis
 from bochner.features.seeded_basis import SeededBasis
 from bochner.features.tabulated_basis import TabulatedBasis
 from bochner.features.whitened_basis import WhitenedBasis
@@ -29,6 +30,7 @@ __all__ = [
     "FourierBasis",
     "Group",
     "Groups",
+    "RememberedBasis",
     "SeededBasis",
     "TabulatedBasis",
     "WhitenedBasis",

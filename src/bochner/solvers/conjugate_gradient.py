@@ -234,5 +234,5 @@ def require_finite_basis(problem: Problem) -> None:
     if problem.basis.size is None:
         raise ValueError(
             "This solver needs a finite number of features; got an endless supply. Give a size, "
-            "such as features=Fourier(4096), or features='binning'."
+            "such as features=Fourier(4096), or features='binning' or 'centers'."
         )

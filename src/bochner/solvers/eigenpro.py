@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import Batch
-from bochner.features import CenterBasis, DenseBasis
+from bochner.features import Basis, CenterBasis, DenseBasis, RememberedBasis
 from bochner.losses import Smooth
 from bochner.problem import Expansion, Problem
+from bochner.solvers.conjugate_gradient import require_finite_basis
 from bochner.solvers.eigenpro_opening import MOST_BATCH, Opening
 from bochner.solvers.eigenpro_state import (
     CenterSpace,
@@ -22,6 +22,7 @@ from bochner.solvers.eigenpro_state import (
     Temporary,
     space_of,
 )
+from bochner.solvers.requirements import require_count, require_share
 from bochner.solvers.solver import Memo, Solver
 
 SUBSAMPLE, LARGE_SUBSAMPLE, MANY_ROWS = 2_000, 12_000, 100_000
@@ -86,21 +87,25 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
     def check(self, problem: Problem) -> None:
         """Refuse values out of range, and a basis without end."""
         super().check(problem)
-        _require_count("eigenvectors", self.eigenvectors, least=0)
-        _require_count("subsample", self.subsample, least=1)
-        _require_count("batch_size", self.batch_size, least=1)
-        _require_share("damping", self.damping)
-        _require_share("step", self.step, most=2.0)
-        if problem.basis.size is None:
-            raise ValueError(
-                "EigenPro needs a finite number of features; got an endless supply. Give "
-                "features='centers', or a size, such as features=Fourier(8192)."
-            )
+        require_count("eigenvectors", self.eigenvectors, least=0)
+        require_count("subsample", self.subsample, least=1)
+        require_count("batch_size", self.batch_size, least=1)
+        require_share("damping", self.damping)
+        require_share("step", self.step, most=2.0)
+        require_finite_basis(problem)
         if self.momentum and isinstance(space_of(problem.basis), CenterSpace):
             raise ValueError(
                 "Momentum needs all training rows as centres, or features without temporary "
                 "centres; got fewer centres than rows. Give momentum=False or features='centers'."
             )
+
+    def prepared(self, problem: Problem, memory: int) -> Basis:
+        """Return the basis, keeping the columns of features at the rows if they fit."""
+        basis, rows = problem.basis, problem.rows
+        if not isinstance(basis, DenseBasis) or isinstance(basis, CenterBasis) or rows is None:
+            return basis
+        fits = rows * basis.end(None) * basis.dtype.itemsize <= memory
+        return RememberedBasis(basis, rows) if fits else basis
 
     def sample_rows(self, problem: Problem) -> int:
         """Return how many rows to see before the first step: all if they are centres."""
@@ -243,19 +248,6 @@ def _account(
     state.pass_loss += total
     state.pass_weight += mass
     return state
-
-
-def _require_count(name: str, given: Any, least: int) -> None:
-    whole = isinstance(given, Integral) and not isinstance(given, bool)
-    if given != "auto" and not (whole and int(given) >= least):
-        raise ValueError(f"{name} must be 'auto' or a whole number from {least} on; got {given!r}.")
-
-
-def _require_share(name: str, given: Any, most: float = 1.0) -> None:
-    if isinstance(given, str) and given == "auto" and name == "damping":
-        return
-    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) <= most:
-        raise ValueError(f"{name} must be a number above 0 and at most {most:g}; got {given!r}.")
 
 
 Solver.register("pegasos", lambda: EigenPro(eigenvectors=0))

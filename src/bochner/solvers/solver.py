@@ -85,11 +85,13 @@ class Solver(Component, ABC, Generic[S], family="solver"):
                 )
 
     def prepared(self, problem: Problem, memory: int) -> Basis:
-        """Return the basis to encode rows with, for a solver that walks through codes.
+        """Return the basis to work with, which spans the same functions.
 
-        It spans the same functions. By default it keeps its columns if they fit into `memory`
-        bytes.
+        By default it keeps its columns, if they fit into `memory` bytes, for solvers that walk
+        through codes.
         """
+        if self.walks == "shuffled":
+            return problem.basis
         return problem.basis.tabulated(problem.rows, memory)
 
     def home(self, rows: int | None) -> Any:
