@@ -20,6 +20,7 @@ from bochner.features.basis import Basis, Code
 # a row should not depend on the rows beside it, not even in the last bit.
 ROWS = 256
 BLOCK = 1024
+PIECE = 8 * BLOCK  # of the functions, that a thread works on
 
 
 class NumberedRows(ABC):
@@ -68,11 +69,25 @@ class DenseBasis(Basis):
         """Return sum_j phi_j(x_i) w_j in the dtype of the code; blocks are added in float64."""
         weights = np.ascontiguousarray(weights, dtype=code.dtype)
         out = np.zeros((code.shape[0], weights.shape[1]))
-        add = self._add if weights.shape[1] > self.few_outputs else self._add_few
         for first, last in self.spans(start, start + len(weights)):
-            part = weights[first - start : last - start]
-            each_tile(partial(add, code, first, part, out), len(out), ROWS)
+            for part in self._parts(code, weights[first - start : last - start], first):
+                out += part
         return out.astype(code.dtype, copy=False)
+
+    def _parts(self, code: Code, weights: NDArray[Any], first: int) -> list[NDArray[np.float64]]:
+        """Return what each piece of the functions contributes; few rows also keep threads busy."""
+        pieces = list(cuts(first, first + len(weights), PIECE))
+        parts = [np.zeros((code.shape[0], weights.shape[1])) for _ in pieces]
+        add = self._add if weights.shape[1] > self.few_outputs else self._add_few
+
+        def work(number: int, _: int) -> None:
+            tile, place = divmod(number, len(pieces))
+            (begin, end), top = pieces[place], tile * ROWS
+            bottom = min(top + ROWS, code.shape[0])
+            add(code, begin, weights[begin - first : end - first], parts[place], top, bottom)
+
+        each_tile(work, len(pieces) * -(-code.shape[0] // ROWS), 1)
+        return parts
 
     def project(
         self, code: Code, G: NDArray[Any], start: int = 0, stop: int | None = None

@@ -14,14 +14,8 @@ from bochner.losses import Smooth
 from bochner.problem import Expansion, Problem
 from bochner.solvers.conjugate_gradient import require_finite_basis
 from bochner.solvers.eigenpro_opening import MOST_BATCH, Opening
-from bochner.solvers.eigenpro_state import (
-    CenterSpace,
-    EigenProState,
-    Move,
-    Rows,
-    Temporary,
-    space_of,
-)
+from bochner.solvers.eigenpro_spaces import CenterSpace, Move, space_of
+from bochner.solvers.eigenpro_state import EigenProState, Temporary
 from bochner.solvers.requirements import require_count, require_share
 from bochner.solvers.solver import Memo, Solver
 
@@ -133,7 +127,7 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
     def advance(self, problem: Problem, state: EigenProState, batch: Batch) -> EigenProState:
         """Take a step against the preconditioned gradient of a batch."""
         space = space_of(problem.basis)
-        rows = Rows(problem.basis.coded(batch), batch.index)
+        rows = space.rows(problem, state, batch)
         at = state.intercept if state.ahead_intercept is None else state.ahead_intercept
         f = space.values(problem, state, rows) + at
         weight = np.ones(len(batch)) if batch.weight is None else batch.weight

@@ -10,10 +10,12 @@ import numpy as np
 from bochner.compute.random import Random
 from bochner.data import Batch
 from bochner.features import CenterBasis, DenseBasis
+from bochner.features.dense_basis import ROWS
 from bochner.losses import Smooth
 from bochner.problem import Problem
 from bochner.solvers.eigenfunctions import Eigenfunctions, of_centers, of_features
-from bochner.solvers.eigenpro_state import Constant, EigenProState, RowSpace, space_of
+from bochner.solvers.eigenpro_spaces import RowSpace, space_of
+from bochner.solvers.eigenpro_state import Constant, EigenProState
 from bochner.solvers.momentum import Momentum
 from bochner.solvers.opening import best_constant
 from bochner.solvers.preconditioner import (
@@ -98,7 +100,7 @@ class Opening:
         return 0
 
     def _pace(self, problem: Problem, beta: float, top: float) -> Pace:
-        batch = min(critical(beta, top), MOST_BATCH)
+        batch = whole_tiles(min(critical(beta, top), MOST_BATCH))
         batch = batch if self.batch_size is None else self.batch_size
         batch = batch if problem.rows is None else min(batch, problem.rows)
         pace = Pace.of(beta, top, batch)
@@ -106,6 +108,12 @@ class Opening:
         if self.momentum:
             momentum = Momentum.of(beta, top, batch, problem.rows or MOST_BATCH * batch)
         return replace(pace, rate=self.step * pace.rate, momentum=momentum)
+
+
+def whole_tiles(batch: int) -> int:
+    """Return a batch that is not longer, of as many tiles as keep some threads equally busy."""
+    step = 2 * ROWS if batch >= 2 * ROWS else ROWS
+    return batch // step * step if batch >= ROWS else batch
 
 
 def _rounding(problem: Problem, found: Eigenfunctions) -> float:
