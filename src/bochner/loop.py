@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,7 @@ class Training:
     """Everything that a fit needs to go on: checkpoint, resume and `partial_fit` are this record.
 
     `pass_` and `position` say which batch comes next, `batch_size` how the passes are cut,
+    `last_pass` the pass in which held-out rows are learned once the others have been,
     `levels` the held-out losses that smaller bases ended with where the basis grows, and
     `forgotten` that what was known of the rows has been dropped.
     """
@@ -48,6 +49,7 @@ class Training:
     memo: Memo | None = None
     evaluations: tuple[Evaluation, ...] = ()
     levels: tuple[float, ...] = ()
+    last_pass: int | None = None
     forgotten: bool = False
 
 
@@ -72,7 +74,7 @@ class Run:
     callbacks: tuple[Callback, ...]
     held_out: Batch | None
     training: Training
-    began: float = field(default_factory=time.perf_counter)
+    began: float
 
     def loop(self) -> Solution:
         """Walk through the data until a rule, the end of a stream or the user says stop."""
@@ -143,8 +145,8 @@ class Run:
             return
         raise FloatingPointError(
             f"The weights became infinite at step {self.training.step}: the steps are too long for "
-            "this problem. Choose a smaller step (solvers.Plain(theta=...)), a larger alpha or "
-            "scaled columns (scale='standard')."
+            "this problem. Choose a smaller step (solvers.Plain(theta=...), EigenPro(step=...)), a "
+            "larger alpha or scaled columns (scale='standard')."
         )
 
     def _progress(self) -> Progress:
@@ -191,6 +193,7 @@ def run(
     callbacks: Iterable[Callback] = (),
     held_out: Batch | None = None,
     training: Training | None = None,
+    used: float = 0.0,
 ) -> Solution:
     """Train: batch by batch, pass by pass, until `stop` says so.
 
@@ -207,7 +210,10 @@ def run(
         Rows to look at every few steps, for the rule `NoImprovement`.
     training : Training or None
         An earlier run's record, to go on from there.
+    used : float
+        Seconds that the fit has taken before this run.
     """
+    began = time.perf_counter() - used
     solver.check(problem)
     if solver.walks != "shuffled" and not isinstance(source, Encoded | Groups):
         rows = source.n_rows if problem.rows is None else problem.rows
@@ -219,7 +225,7 @@ def run(
     if training is None:
         state = solver.init(problem, source.sample(solver.sample_rows(problem), problem.seed))
         training = Training(state, batch_size(solver, problem, state))
-    return Run(solver, problem, source, stop, tuple(callbacks), held_out, training).loop()
+    return Run(solver, problem, source, stop, tuple(callbacks), held_out, training, began).loop()
 
 
 def batch_size(solver: Solver[Any], problem: Problem, state: State) -> int:

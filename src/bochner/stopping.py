@@ -84,17 +84,13 @@ class RowLimit(Stop):
 
 @dataclass(frozen=True)
 class Seconds(Stop):
-    """Stop after some time in this run, at the end of the batch under way.
-
-    `used` is what earlier runs of the same fit have taken of it.
-    """
+    """Stop after some time, at the end of the batch under way."""
 
     most: float
-    used: float = 0.0
 
     def __call__(self, progress: Progress) -> Reason | None:
         """Return a reason once the time is up."""
-        if self.used + progress.seconds < self.most:
+        if progress.seconds < self.most:
             return None
         return Reason(f"{self.most:g} seconds were up (max_seconds)", converged=False)
 

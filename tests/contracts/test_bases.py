@@ -114,15 +114,6 @@ def test_columns_are_what_evaluate_and_project_multiply(name):
 
 
 @every_map
-def test_the_gradient_is_that_of_the_values_at_the_rows(name):
-    basis = built(name)
-    code, weights, G = parts(basis)
-    step = 1e-3 * basis.gradient(code, np.arange(N_ROWS), G, 0, len(weights))
-    change = basis.evaluate(code, weights + step) - basis.evaluate(code, weights)
-    assert np.vdot(change, G) > 0
-
-
-@every_map
 def test_no_rows_and_no_functions_are_fine(name):
     basis = built(name)
     code = basis.encode(rows())

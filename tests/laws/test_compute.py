@@ -13,7 +13,7 @@ from threadpoolctl import ThreadpoolController
 
 from bochner.compute import memory
 from bochner.compute.compiled import compiled
-from bochner.compute.exponential import exponential, exponential_of_distances
+from bochner.compute.exponential import exponential
 from bochner.compute.memory import free_memory, memory_budget
 from bochner.compute.pool import available_cores, each_tile, single_blas, sum_tiles, threads
 from bochner.compute.products import gram, product, transposed_product
@@ -80,17 +80,6 @@ def test_exponential_of_special_values(dtype):
 def test_a_nan_passes_through_the_waves():
     out = cosine_sine(np.full((1, 40), np.nan), np.zeros((1, 80)))
     assert np.isnan(out).all()
-
-
-@both_dtypes
-def test_exponential_of_distances_is_the_gaussian_kernel(dtype):
-    A, B = np.random.default_rng(0).normal(size=(2, 30, 4)).astype(dtype)
-    squares = [np.einsum("ij,ij->i", C, C) for C in (A, B)]
-    K = exponential_of_distances(A @ B.T, *squares, 0.3)
-    expected = np.exp(-0.3 * ((A[:, None] - B) ** 2).sum(axis=2))
-    np.testing.assert_allclose(K, expected, rtol=10 * ERROR[dtype] * 4)
-    identical = exponential_of_distances(A @ A.T, squares[0], squares[0], 1e6)
-    assert identical.max() <= 1
 
 
 def test_exponential_refuses_what_it_cannot_do_in_place():

@@ -210,3 +210,34 @@ def test_a_loss_with_kinks_is_refused():
     X, y = rows()
     with pytest.raises(ValueError, match="Smooth"):
         KernelClassifier(features="centers", solver="eigenpro", loss="hinge").fit(X, y[:, 0] > 3)
+
+
+def test_a_heavy_row_does_not_make_the_steps_too_long():
+    X, y = rows(n_rows=4200)
+    weight = np.ones(4200)
+    weight[17] = 3000.0
+    model = KernelRegressor(Gaussian(1.0), solver="eigenpro", max_passes=6, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert model.fit(X, y[:, 0], weight).score(X, y[:, 0]) > 0.5
+
+
+def test_looking_at_a_function_does_not_change_it():
+    watched = fitted(features=Centers(300), callbacks=[lambda progress: progress.expansion()])
+    np.testing.assert_array_equal(watched.coef_, fitted(features=Centers(300)).coef_)
+
+
+def test_a_finished_fit_stays_as_it_is():
+    X, y = rows(n_rows=1500)
+    model = KernelClassifier(
+        Gaussian(1.0), solver="eigenpro", early_stopping=True, warm_start=True, random_state=0
+    ).fit(X, y[:, 0] > 3.5)
+    values, calibration = model.predict_proba(X), model.calibration_
+    model.fit(X, y[:, 0] > 3.5)
+    assert model.calibration_ == calibration
+    np.testing.assert_array_equal(model.predict_proba(X), values)
+
+
+def test_rows_without_any_kernel_value_are_refused():
+    with pytest.raises(ValueError, match="nothing to learn with"):
+        KernelRegressor(lambda A, B: A @ B.T, solver="eigenpro").fit(np.zeros((20, 2)), np.ones(20))

@@ -1,4 +1,4 @@
-"""The exponential function in place, alone and as the last step of a kernel matrix."""
+"""The exponential function in place."""
 
 from __future__ import annotations
 
@@ -58,32 +58,6 @@ def exponential(values: NDArray[Any]) -> NDArray[Any]:
     loop = _exponential_single if values.dtype == np.float32 else _exponential_double
     loop(values.reshape(-1))
     return values
-
-
-def exponential_of_distances(
-    products: NDArray[Any], left: NDArray[Any], right: NDArray[Any], scale: float
-) -> NDArray[Any]:
-    """Replace products a_i'b_j by exp(-scale |a_i - b_j|^2), given the squared norms of both sides.
-
-    The squared distance left_i + right_j - 2 a_i'b_j is clipped at 0 against rounding. All arrays
-    are C-contiguous and of one dtype, float32 or float64; a tile that fits the cache is fastest.
-    """
-    _scaled_distances(products, left, right, products.dtype.type(scale))
-    return exponential(products)
-
-
-@compiled(
-    "void(float32[:, ::1], float32[::1], float32[::1], float32)",
-    "void(float64[:, ::1], float64[::1], float64[::1], float64)",
-)
-def _scaled_distances(
-    products: NDArray[Any], left: NDArray[Any], right: NDArray[Any], scale: Any
-) -> None:
-    zero = scale * 0
-    for i in range(products.shape[0]):
-        for j in range(products.shape[1]):
-            distance = left[i] + right[j] - products[i, j] - products[i, j]
-            products[i, j] = -scale * (zero if distance < zero else distance)
 
 
 @compiled("void(float32[::1])")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bochner.features import Binning
-from bochner.solvers import Solver
+from bochner.kernels import Kernel
+from bochner.solvers import AveragedGradient, Solver
 
 
 def bins(features: Any) -> bool:
@@ -26,8 +27,15 @@ def loss_for(loss: Any, solver: Any) -> Any:
     """
     if not is_auto(loss):
         return loss
-    stochastic = Solver.resolve(solver).home(None) == "fourier" or solver == "averaged"
+    chosen: Solver[Any] = Solver.resolve(solver)
+    stochastic = chosen.home(None) == "fourier" or isinstance(chosen, AveragedGradient)
     return "softmax" if stochastic else "squared"
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether a kernel, a name or a component, is one whose values are the rows."""
+    named = isinstance(kernel, str) and kernel == "precomputed"
+    return named or (isinstance(kernel, Kernel) and kernel.precomputed)
 
 
 def is_auto(given: Any) -> bool:

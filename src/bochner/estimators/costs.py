@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 NANOSECOND = 1e-9
+THREADS = 2
 MULTIPLY = 0.025  # nanoseconds of a multiplication in a product of matrices, single precision
 MULTIPLY_DOUBLE = 0.055
 PROFILE = 0.7  # of a kernel's value, given the distance
 KEPT = 1.0  # of a kept value, with all outputs
 GRID_ENTRY = 25.0  # of a row in a grid: bin number and a few products
 FEATURE = 1.5  # of a feature and a row in a doubly stochastic step
-EIGENPRO_PASSES, NYSTROEM_PASSES, SGD_STEPS = 8, 20, 100
+EIGENPRO_PASSES, NYSTROEM_PASSES, SGD_STEPS = 10, 12, 100
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,16 @@ class Cost:
     seconds: float
     bytes: int
 
+    def by(self, threads: int) -> Cost:
+        """Return the cost if so many threads share the work."""
+        return Cost(self.seconds * THREADS / threads, self.bytes)
+
 
 @dataclass(frozen=True)
 class Costs:
-    """What methods take on so many rows, columns and outputs, by so many threads.
+    """What methods take on so many rows, columns and outputs, by two threads.
 
+    Choices are made by these, so that they do not depend on the number of threads.
     Memory that is not there makes kernel values be computed in each pass instead of once.
     """
 
@@ -37,7 +43,6 @@ class Costs:
     columns: int
     outputs: int
     memory: int
-    threads: int
 
     def direct(self) -> Cost:
         """Return the cost of a Cholesky factor of the kernel matrix in double precision."""
@@ -58,8 +63,8 @@ class Costs:
         pairs = float(self.rows * centers)
         kept = 4 * pairs + 16 * centers**2 <= self.memory
         passes = 1 if kept else NYSTROEM_PASSES
-        work = passes * self._value * pairs + 2 * NYSTROEM_PASSES * self._kept * pairs
-        work += 2 * MULTIPLY_DOUBLE * centers**3
+        work = passes * self._value * pairs + NYSTROEM_PASSES * self._kept * pairs
+        work += MULTIPLY_DOUBLE * centers**3
         return self._cost(work, int(4 * pairs * kept) + 24 * centers**2)
 
     def binning(self, grids: int) -> Cost:
@@ -85,4 +90,4 @@ class Costs:
         return KEPT + MULTIPLY * self.outputs
 
     def _cost(self, nanoseconds: float, memory: int) -> Cost:
-        return Cost(NANOSECOND * nanoseconds / self.threads, memory)
+        return Cost(NANOSECOND * nanoseconds / THREADS, memory)

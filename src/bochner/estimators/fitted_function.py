@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bochner.compute.pool import threads
+from bochner.estimators.choices import is_precomputed
 from bochner.estimators.preparation import Preparation
 from bochner.problem import Expansion
 
@@ -37,4 +38,10 @@ class FittedFunction(Preparation):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy has not the rows of a precomputed kernel, so it goes on by beginning anew.
+        state: dict[str, Any] = super().__getstate__()
+        return state | ({"_digest": None} if is_precomputed(self.__dict__.get("kernel_")) else {})

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from bochner.callbacks import Callback
 from bochner.data import Batch, DataSource, RandomAccess
+from bochner.estimators.choices import is_auto
 from bochner.estimators.setup import Setup
 from bochner.estimators.walk import Walk
-from bochner.features import BinningBasis
+from bochner.features import BinningBasis, Centers
 from bochner.loop import INTERRUPTED, Solution, Training, batch_size, run
 from bochner.problem import Problem
 from bochner.solvers import Solver, State
@@ -44,6 +45,7 @@ def on_new_rows(training: Training, solver: Solver[Any], problem: Problem) -> Tr
     training.state.pass_losses = []
     training.batch_size = batch_size(solver, problem, training.state)
     training.memo, training.evaluations, training.forgotten = None, (), False
+    training.last_pass = None
     return training
 
 
@@ -57,23 +59,36 @@ def on_larger_basis(training: Training, solver: Solver[Any], problem: Problem) -
 def last_pass(
     solver: Solver[Any], walk: Walk, solution: Solution, callbacks: Iterable[Callback]
 ) -> Solution:
-    """Go on from the best function for one pass through all rows, the held-out ones included."""
+    """Go on from the best function for one pass through all rows, the held-out ones included.
+
+    A pass that was interrupted is gone on with, one that has been made is not repeated.
+    """
     training = solution.training
-    training.state = solver.at_best(walk.problem, training.state)
-    training.position = 0
+    if training.last_pass is None:
+        training.state = solver.at_best(walk.problem, training.state)
+        training.position, training.last_pass = 0, training.pass_
     last = run(
         solver,
         walk.problem,
         walk.source,
-        stop=OnePass(training.pass_),
+        stop=OnePass(training.last_pass),
         callbacks=callbacks,
         training=training,
     )
     return last if last.reason is INTERRUPTED else replace(last, reason=solution.reason)
 
 
-def require_steps(solver: Solver[Any]) -> None:
-    """Refuse to learn from rows as they come by a solver that needs all of them."""
+def require_steps(solver: Solver[Any], features: Any) -> None:
+    """Refuse to learn from rows as they come by a solver, or features, that need all of them."""
+    features = solver.home(None) if is_auto(features) else features
+    named = isinstance(features, str) and features == "centers"
+    if named or (
+        isinstance(features, Centers) and features.size is None and features.given is None
+    ):
+        raise AttributeError(
+            "All rows are to be centres, but partial_fit sees some of them. Give a number of "
+            "centres, such as features=Centers(1000)."
+        )
     if solver.walks != "shuffled":
         raise AttributeError(
             f"{type(solver).__name__} goes through all rows again and again, but partial_fit sees "

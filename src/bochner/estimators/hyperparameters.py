@@ -23,7 +23,6 @@ from bochner.losses import Loss
 from bochner.solvers import Solver
 from bochner.stopping import NoImprovement, Passes, Seconds, Solved, Stop, Tolerance
 
-LOOKS, FEW_LOOKS = 5, 2  # without gain: at the weights of random steps, and of whole passes
 MOST_PASSES = 1_000  # where the user sets no limit and no rule ends the fit
 
 
@@ -98,14 +97,14 @@ class Hyperparameters(NamedComponents):
         needless = self.max_passes is not None or not solver.iterates
         return False if needless and is_auto(self.early_stopping) else self.early_stopping
 
-    def _rule(self, judged: bool, solver: Solver[Any], used: float) -> Stop:
+    def _rule(self, judged: bool, solver: Solver[Any]) -> Stop:
         passes = MOST_PASSES if self.max_passes is None else self.max_passes
         rule: Stop = Passes(passes) | Solved()
         if judged:
-            rule = rule | NoImprovement(LOOKS if solver.looks == "steps" else FEW_LOOKS, self.tol)
+            rule = rule | NoImprovement(solver.patience, self.tol)
         elif solver.walks == "shuffled":
             rule = rule | Tolerance(self.tol / 10)
-        return rule if self.max_seconds is None else rule | Seconds(self.max_seconds, used)
+        return rule if self.max_seconds is None else rule | Seconds(self.max_seconds)
 
     def _callbacks(self) -> tuple[Callback, ...]:
         given: tuple[Callback, ...] = tuple(self.callbacks or ())

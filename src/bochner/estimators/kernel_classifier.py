@@ -44,28 +44,35 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     Parameters
     ----------
-    kernel : str or Kernel
-        "gaussian", "laplacian", "matern" or a component of `bochner.kernels`; "auto" means
+    kernel : str, Kernel or callable
+        "gaussian", "laplacian", "euclidean_laplacian", "matern", "cauchy", "precomputed" (X holds
+        the kernel's values), a component of `bochner.kernels` or a function k(A, B); "auto" means
         "laplacian" for bins and "gaussian" else. A bandwidth "median" is taken from a sample of
         the rows. `kernel__bandwidth` can be searched, also where a name is given.
     loss : str or Loss
         "softmax", "logistic", "hinge", "squared_hinge", "squared" or a component of
-        `bochner.losses`. Softmax and logistic are likelihoods and give probabilities. For the
-        others they are learned from the rows of early stopping (`calibration_`); where none are
-        held out, the squared loss gives (1 + f) / 2, kept above 0 and as a share of the sum over
-        the classes, and the hinges give none.
+        `bochner.losses`. "auto": "softmax" for "dsg", its kin and "averaged", else "squared".
+        Softmax and logistic are likelihoods and give probabilities. For the others they are
+        learned from the rows of early stopping (`calibration_`); where none are held out, the
+        squared loss gives (1 + f) / 2 as a share of the sum over the classes, the hinges none.
     features : str or FeatureMap
+        "centers", the kernel at all training rows, or `features.Centers(size, choice, given)`;
         "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`;
         "binning", random grids for tables, also with categories, or `features.Binning(grids)`.
+        "auto": those that the solver is made for.
     solver : str or Solver
-        "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the same, reusing old features);
-        "cg" (conjugate gradients, squared loss), "newton" (other smooth losses) for a finite
-        number of features; "coordinate" (a penalty that leaves few bins) and "averaged" (streams)
-        for bins; or a component of `bochner.solvers`. "auto": "dsg" for Fourier features; for
-        bins "cg", "newton" or, for rows that come once and losses with kinks, "averaged".
+        Centres: "direct" (exact, squared loss), "eigenpro", "pegasos" (plain gradients),
+        "nystroem". Fourier features: "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the
+        same, reusing old features). A finite number of features: "eigenpro", "cg" (conjugate
+        gradients, squared loss), "newton" (other smooth losses). Bins: the latter two,
+        "coordinate" (a penalty that leaves few), "averaged" (streams). Or a component of
+        `bochner.solvers`. "auto", for auto features: exact up to 3,000 rows; then "eigenpro", or
+        "nystroem" with 5,000 centres if a sample says that more gain little; beyond, bins for
+        products over columns, "nystroem" or "dsg". Streams: "dsg". `plan(X, y)` tells which.
     alpha : float or "auto"
-        The regularisation; "auto" leaves it to the solver: 0.1 / rows for "cg" and "newton",
-        1 / rows for "coordinate", 1e-7 for the others.
+        The regularisation; "auto" leaves it to the solver: 0 for "eigenpro" and "pegasos", which
+        early stopping regularises, 0.1 / rows for "direct", "nystroem", "cg" and "newton", 1 / rows
+        for "coordinate", 1e-7 for the others.
     class_weight : None, "balanced" or dict
         Weights of the classes.
     fit_intercept : bool
@@ -78,20 +85,21 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     early_stopping : "auto" or bool
         Whether to hold out a tenth of the rows (at most 2,500, chosen by a hash of the row number)
         and to stop when their loss stops falling. "auto": if no `max_passes` is given and there
-        are at least 1,000 rows (or nobody knows how many) that can be read more than once.
+        are at least 1,000 rows (or nobody knows how many) that can be read more than once; not
+        for "direct". EigenPro learns the held-out rows in a last pass.
     tol : float
         How much the loss has to fall to be worth going on: relative, on held-out rows over the
-        last five looks (20 steps), or two passes of solvers that move once a pass; without
+        last five looks (20 steps), or two passes of solvers that look once a pass; without
         held-out rows a tenth of it, relative to the first value, on the training rows over the
         last three passes (32 steps at least), where solvers have no tolerance of their own.
     warm_start : bool
         Whether `fit` goes on from where the last one stopped.
     n_jobs : int or None
-        Threads; None means all cores. The result does not depend on it.
+        Threads; None means all cores. The results are the same for any number.
     memory_budget : int, str or None
         Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it, but for bins on streams ("averaged"): what
-        does not fit into it has weight 0.
+        free memory. It changes no result but that of bins on streams ("averaged"): what does not
+        fit has weight 0. The solver that "auto" takes may depend on both this and `n_jobs`.
     random_state : int, RandomState, Generator or None
         Determines the features, the order of the rows and the held-out rows.
     callbacks : iterable of callables or None
@@ -112,19 +120,18 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     stopped_because_ : str
         Why the fit ended.
     coef_, intercept_ : arrays
-        The weights of the columns that `RandomFourier` or `RandomBinning` gives for the same
-        kernel, size and random_state (only for a finite feature map, and not for "averaged",
-        which meets the rows in another order), and the constants.
+        The constants, and the weights of centres, or of the columns that `RandomFourier` or
+        `RandomBinning` gives for the same kernel, size and random_state (not for endless features
+        nor for "averaged", which meets the rows in another order).
     binning_ : BinningDiagnostics
-        For bins: their number and that of the grids, kappa, the collision probability and the
-        speed-up that parallel coordinate descent can reach.
+        For bins: how many there are, and how finely they cut the rows.
     calibration_ : Calibration
         For losses other than softmax and logistic: the `slope` by which f, and the `power` by which
         the squared loss's (1 + f) / 2, become probabilities, and the number of held-out `rows` that
-        they were learned from; 0 rows mean none. There is no constant for a class, by which the
-        most probable class could be another than the predicted one. `partial_fit` keeps it.
-    kernel_, loss_, scaling_, expansion_
-        The kernel with its bandwidth, the loss, the scaling or None, and the fitted function.
+        they were learned from; 0 rows mean none. `partial_fit` keeps it.
+    kernel_, loss_, plan_, scaling_, expansion_
+        The kernel with its bandwidth, the loss, what "auto" chose and why, the scaling or None, and
+        the fitted function.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any, Self
 
@@ -33,7 +34,7 @@ from bochner.estimators.going_on import (
 )
 from bochner.estimators.hyperparameters import Hyperparameters
 from bochner.estimators.setup import Setup
-from bochner.estimators.sources import is_stream
+from bochner.estimators.sources import is_stream, metadata
 from bochner.estimators.walk import Walk
 from bochner.loop import INTERRUPTED, Solution, Training, batch_size, run
 from bochner.problem import Problem
@@ -46,7 +47,7 @@ def learns_from_streams(estimator: Hyperparameters) -> bool:
     solver = estimator.solver
     if isinstance(solver, str) and solver not in Solver.registry:
         return True  # "auto" does, and an unknown name is refused when it is used
-    require_steps(Solver.resolve(solver))
+    require_steps(Solver.resolve(solver), estimator.features)
     return True
 
 
@@ -75,6 +76,7 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
+        began = time.perf_counter()
         going_on = self.warm_start and self.__dict__.get("_training") is not None
         source = self._source(X, y, sample_weight, reset=not going_on, least=2)
         solver, setup, digest = self._settled(source, classes, going_on)
@@ -84,11 +86,11 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         walk = self._walk(source, setup, solver)
         training = self._training_to_go_on(solver, walk.problem, digest) if going_on else None
         history = self._history(going_on)
-        data = {} if is_stream(X) else {"X": X, "y": y, "metadata": _metadata(sample_weight)}
+        data = {} if is_stream(X) else {"X": X, "y": y, "metadata": metadata(sample_weight)}
         reporter = PassReporter(self, data, setup.attributes)
         reporter.begin(self.max_passes)
-        solution = self._run(solver, walk, training, history, reporter)
-        used = solution.progress.seconds
+        used = time.perf_counter() - began
+        solution = self._run(solver, walk, training, history, reporter, used)
         while (larger := self._grown(walk, solution)) is not None:
             try:
                 walk = self._walk(source, larger, solver)
@@ -96,9 +98,10 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
                 solution = replace(solution, reason=INTERRUPTED)
                 break
             training = on_larger_basis(solution.training, solver, walk.problem)
+            used = time.perf_counter() - began
             solution = self._run(solver, walk, training, history, reporter, used)
-            used += solution.progress.seconds
-        walk = replace(walk, setup=walk.setup.calibrated(solution.expansion, walk.held_out))
+        if solution.training.last_pass is None:
+            walk = replace(walk, setup=walk.setup.calibrated(solution.expansion, walk.held_out))
         if solver.learns_held_out_rows and walk.held_out is not None and solution.reason.converged:
             every = self._walk(source, walk.setup, solver, False).on(walk.problem.basis)
             solution = last_pass(solver, every, solution, (history, *self._callbacks()))
@@ -156,10 +159,11 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
             solver,
             walk.problem,
             walk.source,
-            stop=self._rule(walk.held_out is not None, solver, used) | Asked(reporter),
+            stop=self._rule(walk.held_out is not None, solver) | Asked(reporter),
             callbacks=(history, reporter, *self._callbacks()),
             held_out=walk.held_out,
             training=training,
+            used=used,
         )
 
     def _grown(self, walk: Walk, solution: Solution) -> Setup | None:
@@ -244,7 +248,3 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | without_unused_bins(self)  # type: ignore[no-any-return]
-
-
-def _metadata(sample_weight: Any) -> dict[str, Any] | None:
-    return None if sample_weight is None else {"sample_weight": sample_weight}

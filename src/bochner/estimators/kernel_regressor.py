@@ -23,24 +23,31 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
 
     Parameters
     ----------
-    kernel : str or Kernel
-        "gaussian", "laplacian", "matern" or a component of `bochner.kernels`; "auto" means
+    kernel : str, Kernel or callable
+        "gaussian", "laplacian", "euclidean_laplacian", "matern", "cauchy", "precomputed" (X holds
+        the kernel's values), a component of `bochner.kernels` or a function k(A, B); "auto" means
         "laplacian" for bins and "gaussian" else. A bandwidth "median" is taken from a sample of
         the rows. `kernel__bandwidth` can be searched, also where a name is given.
     loss : str or Loss
         "squared" or a component of `bochner.losses`.
     features : str or FeatureMap
+        "centers", the kernel at all training rows, or `features.Centers(size, choice, given)`;
         "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`;
         "binning", random grids for tables, also with categories, or `features.Binning(grids)`.
+        "auto": those that the solver is made for.
     solver : str or Solver
-        "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the same, reusing old features);
-        "cg" (conjugate gradients, squared loss), "newton" (other smooth losses) for a finite
-        number of features; "coordinate" (a penalty that leaves few bins) and "averaged" (streams)
-        for bins; or a component of `bochner.solvers`. "auto": "dsg" for Fourier features; for
-        bins "cg", "newton" or, for rows that come once and losses with kinks, "averaged".
+        Centres: "direct" (exact, squared loss), "eigenpro", "pegasos" (plain gradients),
+        "nystroem". Fourier features: "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the
+        same, reusing old features). A finite number of features: "eigenpro", "cg" (conjugate
+        gradients, squared loss), "newton" (other smooth losses). Bins: the latter two,
+        "coordinate" (a penalty that leaves few), "averaged" (streams). Or a component of
+        `bochner.solvers`. "auto", for auto features: exact up to 3,000 rows; then "eigenpro", or
+        "nystroem" with 5,000 centres if a sample says that more gain little; beyond, bins for
+        products over columns, "nystroem" or "dsg". Streams: "dsg". `plan(X, y)` tells which.
     alpha : float or "auto"
-        The regularisation; "auto" leaves it to the solver: 0.1 / rows for "cg" and "newton",
-        1 / rows for "coordinate", 1e-7 for the others.
+        The regularisation; "auto" leaves it to the solver: 0 for "eigenpro" and "pegasos", which
+        early stopping regularises, 0.1 / rows for "direct", "nystroem", "cg" and "newton", 1 / rows
+        for "coordinate", 1e-7 for the others.
     fit_intercept : bool
         Whether f has an unpenalised constant.
     scale : None, "standard" or "range"
@@ -51,20 +58,21 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     early_stopping : "auto" or bool
         Whether to hold out a tenth of the rows (at most 2,500, chosen by a hash of the row number)
         and to stop when their loss stops falling. "auto": if no `max_passes` is given and there
-        are at least 1,000 rows (or nobody knows how many) that can be read more than once.
+        are at least 1,000 rows (or nobody knows how many) that can be read more than once; not
+        for "direct". EigenPro learns the held-out rows in a last pass.
     tol : float
         How much the loss has to fall to be worth going on: relative, on held-out rows over the
-        last five looks (20 steps), or two passes of solvers that move once a pass; without
+        last five looks (20 steps), or two passes of solvers that look once a pass; without
         held-out rows a tenth of it, relative to the first value, on the training rows over the
         last three passes (32 steps at least), where solvers have no tolerance of their own.
     warm_start : bool
         Whether `fit` goes on from where the last one stopped.
     n_jobs : int or None
-        Threads; None means all cores. The result does not depend on it.
+        Threads; None means all cores. The results are the same for any number.
     memory_budget : int, str or None
         Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it, but for bins on streams ("averaged"): what
-        does not fit into it has weight 0.
+        free memory. It changes no result but that of bins on streams ("averaged"): what does not
+        fit has weight 0. The solver that "auto" takes may depend on both this and `n_jobs`.
     random_state : int, RandomState, Generator or None
         Determines the features, the order of the rows and the held-out rows.
     callbacks : iterable of callables or None
@@ -83,14 +91,14 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     stopped_because_ : str
         Why the fit ended.
     coef_, intercept_ : arrays
-        The weights of the columns that `RandomFourier` or `RandomBinning` gives for the same
-        kernel, size and random_state (only for a finite feature map, and not for "averaged",
-        which meets the rows in another order), and the constants.
+        The constants, and the weights of centres, or of the columns that `RandomFourier` or
+        `RandomBinning` gives for the same kernel, size and random_state (not for endless features
+        nor for "averaged", which meets the rows in another order).
     binning_ : BinningDiagnostics
-        For bins: their number and that of the grids, kappa, the collision probability and the
-        speed-up that parallel coordinate descent can reach.
-    kernel_, loss_, scaling_, expansion_
-        The kernel with its bandwidth, the loss, the scaling or None, and the fitted function.
+        For bins: how many there are, and how finely they cut the rows.
+    kernel_, loss_, plan_, scaling_, expansion_
+        The kernel with its bandwidth, the loss, what "auto" chose and why, the scaling or None, and
+        the fitted function.
 
     Examples
     --------

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from bochner.estimators.choices import is_auto
 from bochner.estimators.costs import Cost, Costs
 from bochner.features import Binning, Centers, FeatureMap
-from bochner.kernels import Kernel, Separable, ShiftInvariant
+from bochner.kernels import Kernel, ShiftInvariant, is_separable
 from bochner.losses import Quadratic, Smooth
-from bochner.solvers import Solver
+from bochner.solvers import Direct, EigenPro, Solver
 
 FEW_ROWS = 3_000
 CENTERS = 5_000
 GRIDS = 64
+WORTH = 0.1  # of the loss: a smaller gain is not worth a kernel function at each row
 PATIENCE = 120.0  # seconds that an exact machine may take if there is an approximate one
 
 
@@ -23,7 +25,8 @@ class Situation:
     """What the choice depends on: the rows, the kernel, the loss, memory and time.
 
     `costs` is None for streams whose length nobody knows, `once` says that rows can be read only
-    once, `categories` that columns hold text. An exact machine may take so many `seconds`.
+    once, `categories` that columns hold text; `gain` finds out on a sample by what share four times
+    as many centres lower the loss. An exact machine may take so many `seconds`.
     """
 
     costs: Costs | None
@@ -31,6 +34,7 @@ class Situation:
     categories: bool
     kernel: Kernel
     loss: type[Any]
+    gain: Callable[[], float]
     seconds: float = PATIENCE
 
     @property
@@ -53,14 +57,12 @@ class Plan:
     loss: Any = None
 
     def __str__(self) -> str:
-        solver = self.solver if isinstance(self.solver, str) else repr(self.solver)
-        features = self.features if isinstance(self.features, str) else repr(self.features)
-        text = f"Solver {solver} on features {features}: {self.why}."
+        text = f"Solver {_named(self.solver)} on features {_named(self.features)}: {self.why}."
         if self.cost is None:
             return text
         return (
             f"{text} It is expected to take about {_duration(self.cost.seconds)} and "
-            f"{self.cost.bytes / 1e9:.2g} GB of memory beside the data."
+            f"{_amount(self.cost.bytes)} of memory beside the data."
         )
 
 
@@ -68,11 +70,33 @@ def planned(features: Any, solver: Any, situation: Situation) -> Plan:
     """Return what "auto" stands for, in the features, in the solver or in both."""
     if not is_auto(solver):
         home = Solver.resolve(solver).home(situation.rows) if is_auto(features) else features
-        return Plan(home, solver, "so it was asked for")
+        return Plan(home, solver, "so it was asked for", _cost(home, solver, situation.costs))
     if not is_auto(features):
         chosen = _solver_for(FeatureMap.resolve(features), situation)
-        return Plan(features, chosen, "this solver suits the features that were given")
+        why = "this solver suits the features that were given"
+        return Plan(features, chosen, why, _cost(features, chosen, situation.costs))
     return _method(situation)
+
+
+def _cost(features: Any, solver: Any, costs: Costs | None) -> Cost | None:
+    """Return what a method takes that was not chosen here, None where that is not known."""
+    on: FeatureMap = FeatureMap.resolve(features)
+    by: Solver[Any] = Solver.resolve(solver)
+    if costs is None:
+        return None
+    if isinstance(on, Binning):
+        return costs.binning(on.grids if isinstance(on.grids, int) else GRIDS)
+    if isinstance(on, Centers):
+        return _cost_on_centers(on, by, costs)
+    return costs.doubly_stochastic() if by.home(None) == "fourier" else None
+
+
+def _cost_on_centers(centers: Centers, solver: Solver[Any], costs: Costs) -> Cost:
+    if isinstance(solver, Direct):
+        return costs.direct()
+    if isinstance(solver, EigenPro) and centers.size is None and centers.given is None:
+        return costs.eigenpro()
+    return costs.nystroem(centers.count(costs.rows))
 
 
 def _solver_for(features: FeatureMap, situation: Situation) -> str:
@@ -100,20 +124,36 @@ def _method(situation: Situation) -> Plan:
         return Plan("fourier", "dsg", "the loss has kinks", costs.doubly_stochastic())
     if _few(situation):
         return _on_few_rows(situation, costs)
-    only = not isinstance(kernel, ShiftInvariant)  # nothing else is known of it than its values
-    if only or costs.eigenpro().seconds <= situation.seconds:
-        why = f"{costs.rows:,} rows are not too many for a kernel function at each of them"
+    if not isinstance(kernel, ShiftInvariant):
+        why = "of this kernel nothing is known but its values"
         return Plan("centers", "eigenpro", why, costs.eigenpro())
+    if costs.eigenpro().seconds <= situation.seconds:
+        return _on_centers(situation, costs)
     many = f"{costs.rows:,} rows are too many for a kernel function at each of them"
-    if isinstance(kernel, Separable):
+    if is_separable(kernel):
         return _on_bins(situation, f"{many}, and the kernel is a product over the columns")
     if costs.nystroem(CENTERS).seconds <= situation.seconds:
         return Plan(Centers(CENTERS), "nystroem", many, costs.nystroem(CENTERS))
     return Plan("fourier", "dsg", many, costs.doubly_stochastic())
 
 
+def _on_centers(situation: Situation, costs: Costs) -> Plan:
+    """Return a kernel function at each row, or at some if more would gain little."""
+    all_rows, some = costs.eigenpro(), costs.nystroem(CENTERS)
+    if all_rows.seconds <= some.seconds:
+        why = f"{costs.rows:,} rows are not too many for a kernel function at each of them"
+        return Plan("centers", "eigenpro", why, all_rows)
+    gain = situation.gain()
+    told = f"on a sample, four times as many centres lower the loss by {max(gain, 0.0):.0%}"
+    if gain > WORTH:
+        return Plan("centers", "eigenpro", f"{told}, so all rows are to be centres", all_rows)
+    return Plan(Centers(CENTERS), "nystroem", f"{told}, so some rows are enough", some)
+
+
 def _few(situation: Situation) -> bool:
-    return situation.costs is not None and situation.costs.rows <= FEW_ROWS
+    """Whether the kernel matrix can be factorised, in time and in memory."""
+    costs = situation.costs
+    return costs is not None and costs.rows <= FEW_ROWS and costs.direct().bytes <= costs.memory
 
 
 def _on_few_rows(situation: Situation, costs: Costs) -> Plan:
@@ -127,6 +167,14 @@ def _on_bins(situation: Situation, why: str) -> Plan:
     solver = _solver_for(Binning(), situation)
     cost = None if situation.costs is None else situation.costs.binning(GRIDS)
     return Plan("binning", solver, why, cost)
+
+
+def _named(component: Any) -> str:
+    return component if isinstance(component, str) else " ".join(repr(component).split())
+
+
+def _amount(size: int) -> str:
+    return f"{size / 1e9:.2g} GB" if size >= 1e8 else f"{max(size, 1e6) / 1e6:.0f} MB"
 
 
 def _duration(seconds: float) -> str:

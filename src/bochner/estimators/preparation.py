@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from bochner.data import DataSource, Scaling
 from bochner.estimators.choices import is_auto, kernel_for, loss_for
 from bochner.estimators.costs import Costs
 from bochner.estimators.hyperparameters import Hyperparameters
+from bochner.estimators.pilot import gain_of_centers
 from bochner.estimators.plan import Plan, Situation, planned
 from bochner.estimators.seeds import seed_of
 from bochner.estimators.setup import Setup, in_single_precision
@@ -42,6 +44,7 @@ class Preparation(Hyperparameters):
     `_table` says how a data frame with text becomes numbers; for other rows it is None.
     """
 
+    plan_: Plan
     _setup: Setup
     _table: Table | None
 
@@ -56,7 +59,8 @@ class Preparation(Hyperparameters):
     def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with these rows: `str(plan)` says it in a paragraph.
 
-        X and y are what `fit` takes. Nothing is fitted.
+        X and y are what `fit` takes. The estimator is not changed; where it is not clear how many
+        centres are worth their time, two small machines are fitted to a sample.
         """
         self._check_parameters()
         estimator: Preparation = clone(self)
@@ -70,27 +74,33 @@ class Preparation(Hyperparameters):
         before = self._setup if going_on else None
         features = before.features if before and is_auto(self.features) else self.features
         loss = before.loss if before and is_auto(self.loss) else self.loss
+        kernel: Kernel = Kernel.resolve(self._meant("kernel"))
+        if kernel.precomputed:
+            require_square(source, once, self.scale)
         situation = Situation(
             self._costs(source),
             once or source.once,
             self._table is not None,
-            Kernel.resolve(self._meant("kernel")),
+            kernel,
             type(Loss.resolve("squared" if is_auto(loss) else loss)),
+            partial(gain_of_centers, self, source),
         )
         if self.max_seconds is not None:
             situation = replace(situation, seconds=self.max_seconds)
         plan = planned(features, self.solver, situation)
-        return replace(plan, loss=loss_for(loss, plan.solver))
+        with threads(self.n_jobs):
+            cost = None if plan.cost is None else plan.cost.by(thread_count())
+        return replace(plan, cost=cost, loss=loss_for(loss, plan.solver))
 
     def _costs(self, source: DataSource) -> Costs | None:
         if source.n_rows is None:
             return None
-        with threads(self.n_jobs):
-            used, memory = thread_count(), memory_budget(self.memory_budget)
-        return Costs(source.n_rows, source.n_columns, NOMINAL_OUTPUTS, memory, used)
+        memory = memory_budget(self.memory_budget)
+        return Costs(source.n_rows, source.n_columns, NOMINAL_OUTPUTS, memory)
 
     def _set_up(self, source: DataSource, plan: Plan, classes: Any, going_on: bool) -> Setup:
         """Return what holds for all calls: that of the first one, or what these rows say."""
+        self.plan_ = plan
         loss: Loss = Loss.resolve(plan.loss)
         kernel, features = self._kernel(plan), self._feature_map(plan)
         recipe = f"kernel={kernel}, loss={loss}, features={features}, scale={self.scale!r}"
@@ -149,3 +159,23 @@ class Preparation(Hyperparameters):
         if self._table is None:
             return validate_data(self, X, y, reset=reset, **checks)
         return validated_table(self, self._table, X, y, checks)
+
+
+def require_square(source: DataSource, once: bool, scale: str | None) -> None:
+    """Refuse rows that are not all values of a kernel between training rows, as they are."""
+    if once or source.once:
+        raise ValueError(
+            "kernel='precomputed' needs the kernel's values between all training rows at once; got "
+            "rows that come in parts. Give fit the whole matrix, or give the kernel itself."
+        )
+    if source.n_rows != source.n_columns:
+        raise ValueError(
+            "With kernel='precomputed' X at fit is the square matrix of the kernel between all "
+            f"training rows; got {source.n_rows} rows and {source.n_columns} columns. Give "
+            "k(X, X), and to predict k(X_new, X)."
+        )
+    if scale is not None:
+        raise ValueError(
+            f"Values of a precomputed kernel cannot be scaled; got scale={scale!r}. Scale the rows "
+            "before their kernel is computed, and leave scale=None."
+        )

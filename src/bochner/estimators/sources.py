@@ -52,6 +52,11 @@ def validated_table(estimator: Any, table: Table, X: Any, y: Any, checks: dict[s
     return check_X_y(X, y, **checks)
 
 
+def metadata(sample_weight: Any) -> dict[str, Any] | None:
+    """Return what callbacks are told of the weights."""
+    return None if sample_weight is None else {"sample_weight": sample_weight}
+
+
 def stream(X: Any, y: Any, sample_weight: Any) -> DataSource:
     """Return a source whose batches are checked as they come."""
     if y is not None or sample_weight is not None:

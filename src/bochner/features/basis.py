@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data.batch import Batch
@@ -47,17 +46,6 @@ class Basis(ABC):
         self, code: Code, G: NDArray[Any], start: int = 0, stop: int | None = None
     ) -> NDArray[Any]:
         """Return sum_i phi_j(x_i) G_i, (functions, outputs), for j = start, ..., stop - 1."""
-
-    def gradient(
-        self,
-        code: Code,
-        index: NDArray[np.int64],
-        G: NDArray[Any],
-        start: int = 0,
-        stop: int | None = None,
-    ) -> NDArray[Any]:
-        """Return the gradient in the weights, given that in the values at the rows `index`."""
-        return self.project(code, G, start, stop)
 
     @abstractmethod
     def squares(self, code: Code, weight: NDArray[Any] | None, total: NDArray[Any]) -> None:

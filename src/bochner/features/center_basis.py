@@ -88,24 +88,6 @@ class CenterBasis(DenseBasis):
         else:
             super().add_products(tile, begin, end, weights, out)
 
-    def gradient(
-        self,
-        code: Any,
-        index: NDArray[np.int64],
-        G: NDArray[Any],
-        start: int = 0,
-        stop: int | None = None,
-    ) -> NDArray[Any]:
-        """Return the gradient in the space of the kernel, sum_i G_i k(x_i, .), if that is ours.
-
-        Where not all rows are centres this is the gradient in the weights, as for every basis.
-        """
-        if not self.complete:
-            return self.project(code, G, start, stop)
-        scattered = np.zeros((self.size, G.shape[1]))
-        np.add.at(scattered, self.numbers(index), G)
-        return scattered[start : self.end(stop)]
-
     def pairs(self, batch: Batch) -> NDArray[np.float64]:
         """Return k between rows."""
         return np.asarray(self.kernel.matrix(code := self.encode(batch.X), code), np.float64)
@@ -113,7 +95,8 @@ class CenterBasis(DenseBasis):
     def at(self, centers: Any) -> CenterBasis:
         """Return the basis of other centres, which are given as their code."""
         other = copy(self)
-        other.centers, other.size, other.index, other.complete = centers, len(centers), None, False
+        other.centers, other.size = centers, centers.shape[0]
+        other.index, other.complete = None, False
         other._begin()
         return other
 
@@ -151,6 +134,9 @@ class CenterBasis(DenseBasis):
 
     def _begin(self) -> None:
         self._matrix = self._numbers = self._against = self._factor = None
+
+    def __deepcopy__(self, memo: Any) -> CenterBasis:
+        return self  # all that changes in it can be computed again
 
     def __getstate__(self) -> dict[str, Any]:
         computed = ("_matrix", "_numbers", "_against", "_factor")

@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from bochner.compute.pool import single_blas
+from bochner.compute.products import product
 from bochner.compute.random import Random
 from bochner.kernels import Kernel
+from bochner.kernels.rows import dense
 
-PIVOTS = 128  # at a time
+PIVOTS = 128  # that are proposed at a time
+SMALLEST = 1e-4  # share of k(x, x) that is left: less may be rounding
 CLUSTER_PASSES = 20
 FLOOR = 1e-6  # of the first trace: what is left of it then is rounding
 
@@ -35,31 +38,46 @@ def uniform(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
 
 
 def kmeans(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
-    """Return the means of clusters (Lloyd 1982); they are no rows."""
+    """Return the means of clusters (Lloyd 1982); they are no rows.
+
+    For clusters that are nearest to no row, the rows that are farthest from a mean stand in.
+    """
     from sklearn.cluster import MiniBatchKMeans
+    from sklearn.metrics import pairwise_distances_argmin_min
 
     seed = int(rng.integers(1)[0] >> np.uint64(33))
     clusters = MiniBatchKMeans(
-        size, max_iter=CLUSTER_PASSES, batch_size=max(1024, size), n_init=1, random_state=seed
+        size,
+        max_iter=CLUSTER_PASSES,
+        batch_size=max(1024, size),
+        max_no_improvement=None,  # it would look at a sum whose rounding depends on the threads
+        n_init=1,
+        random_state=seed,
     )
     with single_blas():
-        return Means(clusters.fit(rows).cluster_centers_)
+        means = clusters.fit(rows).cluster_centers_[np.unique(clusters.labels_)]
+        distances = pairwise_distances_argmin_min(rows, means)[1]
+    farthest = np.argsort(-distances, kind="stable")[: size - len(means)]
+    return Means(np.concatenate([means, dense(rows[farthest])]))
 
 
 def pivoted(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
     """Return the places of rows chosen by randomly pivoted Cholesky, many at a time.
 
     A row is drawn with probability in proportion to what the centres so far leave of k(x, x)
-    (Chen, Epperly, Tropp and Webber 2023, Algorithm 4.1, with blocks of pivots). If nothing is
-    left the others are drawn at random.
+    (Chen, Epperly, Tropp and Webber 2023, Algorithm 2.1). Rows are proposed in blocks, and those
+    are rejected that the others of the block explain, so that the law is that of single draws
+    (Epperly, Tropp and Webber 2024, Embrace rejection: kernel matrix approximation by accelerated
+    randomly pivoted Cholesky). If nothing is left the others are drawn at random.
     """
     n_rows = rows.shape[0]
     left = kernel.diagonal(rows).astype(np.float64)
     total, chosen = left.sum(), np.empty(0, np.int64)
     factor = np.empty((n_rows, size), np.float32)
     while len(chosen) < size and left.sum() > FLOOR * total:
-        found = _drawn(left, min(PIVOTS, size - len(chosen)), rng)
-        columns = _factored(kernel, rows, factor[:, : len(chosen)], found)
+        known = factor[:, : len(chosen)]
+        found = _accepted(kernel, rows, known, _proposed(left, rng), rng)[: size - len(chosen)]
+        columns = _factored(kernel, rows, known, found)
         factor[:, len(chosen) : len(chosen) + len(found)] = columns
         left = np.maximum(left - np.einsum("ij,ij->i", columns, columns, dtype=np.float64), 0.0)
         chosen = np.concatenate([chosen, found])
@@ -68,10 +86,42 @@ def pivoted(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
     return np.concatenate([chosen, others[: size - len(chosen)]])
 
 
-def _drawn(left: NDArray[np.float64], count: int, rng: Random) -> NDArray[np.int64]:
-    """Draw row numbers in proportion to `left`, and drop those that came twice."""
+def _proposed(left: NDArray[np.float64], rng: Random) -> NDArray[np.int64]:
+    """Draw row numbers in proportion to `left`; they may repeat."""
     sums = np.cumsum(left)
-    return np.unique(np.searchsorted(sums, rng.uniform(count) * sums[-1], side="right"))
+    places = np.searchsorted(sums, rng.uniform(PIVOTS) * sums[-1], side="right")
+    last = np.flatnonzero(left)[-1]  # beyond which a sum that is rounded up would lead
+    return np.asarray(np.minimum(places, last))
+
+
+def _accepted(
+    kernel: Kernel,
+    rows: Any,
+    factor: NDArray[np.float32],
+    proposed: NDArray[np.int64],
+    rng: Random,
+) -> NDArray[np.int64]:
+    """Return the proposals that single draws would have made, given those before them.
+
+    One is accepted with the share of its k(x, x) that was left when it was proposed and still is.
+    """
+    some = rows[proposed]
+    block = kernel.matrix(some, some).astype(np.float64)
+    block -= product(factor[proposed], factor[proposed].T)
+    before, chances = np.diagonal(block).copy(), rng.uniform(PIVOTS)
+    places = [0]
+    _explain(block, 0)
+    for i in range(1, PIVOTS):
+        if block[i, i] > max(chances[i], SMALLEST) * before[i]:
+            places.append(i)
+            _explain(block, i)
+    return proposed[places]
+
+
+def _explain(block: NDArray[np.float64], i: int) -> None:
+    """Subtract what row i explains of a block of the kernel matrix."""
+    column = block[i] / np.sqrt(max(block[i, i], np.finfo(np.float64).tiny))
+    block -= np.outer(column, column)
 
 
 def _factored(
@@ -79,7 +129,7 @@ def _factored(
 ) -> NDArray[Any]:
     """Return the columns of the Cholesky factor that belong to new pivots."""
     columns = kernel.matrix(rows, rows[found]).astype(np.float64)
-    columns -= factor @ factor[found].T
+    columns -= product(factor, factor[found].T)
     block = columns[found]
     block[np.diag_indices_from(block)] += 1e-6 * max(np.trace(block) / len(found), 1e-300)
     with single_blas():

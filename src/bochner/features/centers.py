@@ -18,6 +18,7 @@ from bochner.features.centring import Centring
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap
 from bochner.features.precomputed_basis import PrecomputedBasis
 from bochner.kernels import Kernel
+from bochner.kernels.rows import dense
 
 CENTERS = 0xCE27E2  # keeps these draws apart from others of the same seed
 
@@ -64,7 +65,7 @@ class Centers(FeatureMap, name="centers"):
         if not isinstance(other, Centers):
             return NotImplemented
         alike = (self.size, self.choice) == (other.size, other.choice)
-        return alike and np.array_equal(self._given(), other._given())
+        return alike and _same(self._given(), other._given())
 
     def sample_rows(self, rows: int | None) -> int:
         """Return from how many of so many rows centres are chosen."""
@@ -80,9 +81,23 @@ class Centers(FeatureMap, name="centers"):
             )
         return rows
 
+    def count(self, rows: int) -> int:
+        """Return how many centres there are for so many rows."""
+        self._check()
+        given = self._given()
+        if given is not None:
+            return int(given.shape[0])
+        return rows if self.size is None else min(self.size, rows)
+
     def scaled(self, scaling: Any) -> Centers:
         """Return the same map for rows that have been scaled."""
-        return self if self.given is None else replace(self, given=scaling.rows(self._given()))
+        self._check()
+        given = self._given()
+        if given is None:
+            return self
+        _require_columns(given, len(scaling.location))
+        moved = sp.issparse(given) and scaling.location.any()
+        return replace(self, given=scaling.rows(given.toarray() if moved else given))
 
     def build(
         self,
@@ -96,8 +111,9 @@ class Centers(FeatureMap, name="centers"):
         self._check()
         centring = (Centring.at_mean if kernel.centred else Centring.in_place)(sample.X, dtype)
         if kernel.precomputed:
-            return self._of_columns(kernel, sample, centring, seed)
+            return self._of_columns(kernel, sample, centring, seed, memory)
         if self.given is not None:
+            _require_columns(self._given(), sample.X.shape[1])
             return CenterBasis(kernel, self._given(), centring, memory=memory)
         rng, rows = Random(seed, CENTERS), sample.X.shape[0]
         if self.size is None or self.size >= rows:
@@ -109,7 +125,7 @@ class Centers(FeatureMap, name="centers"):
         return CenterBasis(kernel, sample.X[chosen], centring, sample.index[chosen], memory=memory)
 
     def _of_columns(
-        self, kernel: Kernel, sample: Batch, centring: Centring, seed: int
+        self, kernel: Kernel, sample: Batch, centring: Centring, seed: int, memory: int | None
     ) -> PrecomputedBasis:
         if self.given is not None or self.choice != "uniform":
             raise ValueError(
@@ -118,7 +134,7 @@ class Centers(FeatureMap, name="centers"):
             )
         order = Random(seed, CENTERS).permutation(len(sample))[: self.size]
         rows, index, complete = sample.X[order], sample.index[order], self.size is None
-        return PrecomputedBasis(kernel, rows, centring, index, complete, memory=0)
+        return PrecomputedBasis(kernel, dense(rows), centring, index, complete, memory)
 
     def _given(self) -> Any:
         if self.given is None or sp.issparse(self.given):
@@ -131,13 +147,39 @@ class Centers(FeatureMap, name="centers"):
             raise ValueError(f"The choice of centres must be one of {names}; got {self.choice!r}.")
         if self.given is not None and self.size is not None:
             raise ValueError("Give either a number of centres or the centres, not both.")
-        if self.given is not None and np.ndim(self._given()) != 2:
-            raise ValueError(
-                "Given centres must be an array of two dimensions, (centres, columns); got the "
-                f"shape {np.shape(self._given())}."
-            )
-        if self.size is not None and not (isinstance(self.size, Integral) and self.size >= 1):
+        if self.given is not None:
+            _require_numbers(self._given())
+        whole = isinstance(self.size, Integral) and not isinstance(self.size, bool)
+        if self.size is not None and not (whole and self.size >= 1):
             raise ValueError(
                 "The number of centres must be a positive integer, or None for all rows; got "
                 f"{self.size!r}."
             )
+
+
+def _require_numbers(given: Any) -> None:
+    if np.ndim(given) != 2 or given.shape[0] == 0:
+        raise ValueError(
+            "Given centres must be an array of two dimensions, (centres, columns), with at least "
+            f"one centre; got the shape {np.shape(given)}."
+        )
+    values = given.data if sp.issparse(given) else given
+    if values.dtype.kind not in "fiub" or not np.isfinite(values).all():
+        raise ValueError(
+            "Given centres must be finite numbers, in the units of X; got NaN, infinity or "
+            f"something else among {values.dtype} values."
+        )
+
+
+def _require_columns(given: Any, n_columns: int) -> None:
+    if given.shape[1] != n_columns:
+        raise ValueError(
+            f"Given centres must have the columns of X, which are {n_columns}; got centres of "
+            f"{given.shape[1]} columns."
+        )
+
+
+def _same(one: Any, two: Any) -> bool:
+    if sp.issparse(one) and sp.issparse(two):
+        return bool(one.shape == two.shape and (one != two).nnz == 0)
+    return not sp.issparse(one) and not sp.issparse(two) and np.array_equal(one, two)

@@ -12,7 +12,7 @@ from bochner.kernels.matern import Matern
 from bochner.kernels.precomputed import Precomputed
 from bochner.kernels.profile import Profile
 from bochner.kernels.radial import Radial
-from bochner.kernels.separable import Separable
+from bochner.kernels.separable import Separable, is_separable
 from bochner.kernels.stretched import Stretched
 
 __all__ = [
@@ -33,4 +33,5 @@ __all__ = [
     "ShiftInvariant",
     "Stretched",
     "Sum",
+    "is_separable",
 ]

@@ -12,7 +12,7 @@ from bochner.compute.random import Random
 from bochner.kernels.against import Against, Combined, Multiplied
 from bochner.kernels.kernel import ShiftInvariant, positive, shift_invariant
 from bochner.kernels.rows import Array, Rows
-from bochner.kernels.separable import Separable, separable
+from bochner.kernels.separable import Separable, is_separable, separable
 
 
 @dataclass
@@ -75,6 +75,11 @@ class Sum(Pair, Separable):
         left = self.left.frequencies(n_columns, size, rng)
         right = self.right.frequencies(n_columns, size, rng)
         return self._mixed(left, right, rng)
+
+    @property
+    def has_pitches(self) -> bool:
+        """Whether both parts have them."""
+        return is_separable(self.left) and is_separable(self.right)
 
     def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw each grid from the left or from the right."""
@@ -169,6 +174,11 @@ class Scaled(ShiftInvariant, Separable):
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel: the factor is in the variance."""
         return self.kernel.frequencies(n_columns, size, rng)
+
+    @property
+    def has_pitches(self) -> bool:
+        """Whether the kernel has them."""
+        return is_separable(self.kernel)
 
     def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel: the factor is in the variance."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,24 @@ class Separable(Kernel):
     def variance(self) -> float:
         """The value at 0: k(a, a) of every row."""
 
+    @property
+    def has_pitches(self) -> bool:
+        """Whether there is a law of pitches: one made of other kernels has it if they have."""
+        return True
+
     @abstractmethod
     def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw the pitches of `size` grids, shape (n_columns, size)."""
 
 
+def is_separable(kernel: Any) -> TypeGuard[Separable]:
+    """Whether a kernel has a law of pitches."""
+    return isinstance(kernel, Separable) and kernel.has_pitches
+
+
 def separable(kernel: Any) -> Separable:
     """Return the kernel, or refuse one that has no law of pitches."""
-    if isinstance(kernel, Separable):
+    if is_separable(kernel):
         return kernel
     raise ValueError(
         "Random binning needs a kernel that is a product over the columns with a law of pitches: "

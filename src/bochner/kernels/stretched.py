@@ -12,7 +12,7 @@ from bochner.compute.random import Random
 from bochner.kernels.against import Against, Divided
 from bochner.kernels.kernel import ShiftInvariant, shift_invariant
 from bochner.kernels.rows import Array, Rows, checked_rows, divided
-from bochner.kernels.separable import Separable, separable
+from bochner.kernels.separable import Separable, is_separable, separable
 
 
 @dataclass
@@ -82,6 +82,11 @@ class Stretched(ShiftInvariant, Separable):
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel and divide by the scales."""
         return self.kernel.frequencies(n_columns, size, rng) / self._scales(n_columns)[:, None]
+
+    @property
+    def has_pitches(self) -> bool:
+        """Whether the kernel has them."""
+        return is_separable(self.kernel)
 
     def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel and multiply by the scales."""

@@ -62,6 +62,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
     loss_type: ClassVar[type[Any]] = Quadratic
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    patience: ClassVar[int] = 2
 
     tol: float = 1e-3
 

@@ -85,6 +85,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     basis_type: ClassVar[type[Any]] = BinningBasis
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "groups"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    patience: ClassVar[int] = 2
 
     penalty: str | float = "l1"
     tol: float = 1e-3

@@ -15,6 +15,7 @@ from bochner.features import CenterBasis, DenseBasis
 from bochner.solvers.preconditioner import Flattening
 from bochner.spectra import eigenpairs, singular
 
+HEAVIEST_ROWS = 64
 JUDGED_ROWS = 2048  # at which the eigenfunctions are evaluated, to see what they leave
 
 
@@ -70,8 +71,8 @@ def of_centers(
     matrix = basis.columns(basis.centers[:size], 0, size) * np.outer(roots, roots)
     spectrum = eigenpairs(matrix.astype(basis.dtype), count + 1, rng)
     vectors = roots[:, None] * spectrum.vectors
-    judged = _judged(sample)
-    roots = np.sqrt(relative_weights(judged))
+    judged, weights = _judged(sample)
+    roots = np.sqrt(weights)
     values = product(basis.columns(basis.encode(judged.X), 0, size), vectors)
     at_rows = roots[:, None] * values / np.sqrt(size * spectrum.values)
     matrix = basis.pairs(judged) * np.outer(roots, roots)
@@ -82,12 +83,12 @@ def of_features(
     basis: DenseBasis, sample: Batch, size: int, count: int, rng: Random
 ) -> Eigenfunctions:
     """Return the eigenvectors of the features' covariance on `size` rows of the sample."""
-    sub = sample[_spread(len(sample), size)]
-    roots = np.sqrt(relative_weights(sub)).astype(np.float32)
-    columns = basis.columns(basis.coded(sub)) * roots[:, None]
+    places = _spread(len(sample), size)
+    roots = np.sqrt(relative_weights(sample)[places]).astype(np.float32)
+    columns = basis.columns(basis.coded(sample[places])) * roots[:, None]
     values, vectors = singular(columns, count + 1, rng)
-    judged = _judged(sample)
-    roots = np.sqrt(relative_weights(judged)).astype(np.float32)
+    judged, weights = _judged(sample)
+    roots = np.sqrt(weights).astype(np.float32)
     columns = basis.columns(basis.coded(judged)) * roots[:, None]
     return Eigenfunctions(values, vectors, product(columns, vectors), gram(columns.T))
 
@@ -107,8 +108,16 @@ def center_weights(basis: CenterBasis, sample: Batch, size: int) -> NDArray[np.f
     return weights[:size]
 
 
-def _judged(sample: Batch) -> Batch:
-    return sample[_spread(len(sample), JUDGED_ROWS)]
+def _judged(sample: Batch) -> tuple[Batch, NDArray[np.float64]]:
+    """Return some rows, the heaviest among them, and their weights relative to the sample's mean.
+
+    A row that is heavier than those by which the step was chosen would make it diverge.
+    """
+    weights = relative_weights(sample)
+    places = _spread(len(sample), JUDGED_ROWS)
+    if sample.weight is not None:
+        places = np.union1d(places, np.argsort(weights, kind="stable")[-HEAVIEST_ROWS:])
+    return sample[places], weights[places]
 
 
 def _spread(rows: int, size: int) -> NDArray[np.int64]:

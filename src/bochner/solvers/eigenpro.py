@@ -69,6 +69,7 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
     loss_type: ClassVar[type[Any]] = Smooth
     basis_type: ClassVar[type[Any]] = DenseBasis
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    patience: ClassVar[int] = 3
     learns_held_out_rows: ClassVar[bool] = True
 
     eigenvectors: int | str = "auto"
@@ -84,7 +85,8 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
         require_count("eigenvectors", self.eigenvectors, least=0)
         require_count("subsample", self.subsample, least=1)
         require_count("batch_size", self.batch_size, least=1)
-        require_share("damping", self.damping)
+        if self.damping != "auto":
+            require_share("damping", self.damping)
         require_share("step", self.step, most=2.0)
         require_finite_basis(problem)
         if self.momentum and isinstance(space_of(problem.basis), CenterSpace):
@@ -170,7 +172,7 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
     def on_best(self, problem: Problem, state: EigenProState) -> EigenProState:
         """Keep the present function: none did better on the held-out rows."""
         now = self._present(problem, state)
-        state.best = now.weights.astype(np.float64), now.intercept.astype(np.float64)
+        state.best = np.array(now.weights, np.float64), np.array(now.intercept, np.float64)
         return state
 
     def at_best(self, problem: Problem, state: EigenProState) -> EigenProState:
@@ -197,7 +199,9 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
         return 0.0
 
     def _present(self, problem: Problem, state: EigenProState) -> Expansion:
-        space_of(problem.basis).settle(problem, state)
+        if state.temporary.reach is not None:  # a look must not change what it sees
+            state = replace(state, weights=state.weights.copy())
+            space_of(problem.basis).settle(problem, state)
         return Expansion(state.basis, state.weights, state.intercept)
 
     def _take(self, state: EigenProState, move: Move, constant: NDArray[np.float64]) -> None:

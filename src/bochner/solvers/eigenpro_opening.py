@@ -16,7 +16,6 @@ from bochner.problem import Problem
 from bochner.solvers.eigenfunctions import Eigenfunctions, of_centers, of_features
 from bochner.solvers.eigenpro_spaces import RowSpace, space_of
 from bochner.solvers.eigenpro_state import Constant, EigenProState
-from bochner.solvers.momentum import Momentum
 from bochner.solvers.opening import best_constant
 from bochner.solvers.preconditioner import (
     CenterPreconditioner,
@@ -52,6 +51,11 @@ class Opening:
     def state(self, problem: Problem, sample: Batch) -> EigenProState:
         """Return the state before the first step: the best constant."""
         found, size = self._spectrum(problem, sample)
+        if len(found.values) == 0:
+            raise ValueError(
+                "The kernel, or every feature, is 0 at all rows of the subsample, so there is "
+                "nothing to learn with. Give another kernel, or rows that are not all 0."
+            )
         found = found.above(SMALLEST * _precision(problem))
         flat = Flattening.of(found.values, self._count(found, problem), self.damping)
         beta = max(found.beta(flat), _rounding(problem, found))
@@ -69,6 +73,7 @@ class Opening:
             pace=pace,
             lift=LIFT / (pace.rate * pace.batch) if by_steps else 0.0,
             constant=_constant(problem, found, size),
+            rows=len(sample),
             mean_weight=1.0 if sample.weight is None else float(sample.weight.mean()) or 1.0,
         )
         if self.momentum:
@@ -104,10 +109,9 @@ class Opening:
         batch = batch if self.batch_size is None else self.batch_size
         batch = batch if problem.rows is None else min(batch, problem.rows)
         pace = Pace.of(beta, top, batch)
-        momentum = Momentum()
         if self.momentum:
-            momentum = Momentum.of(beta, top, batch, problem.rows or MOST_BATCH * batch)
-        return replace(pace, rate=self.step * pace.rate, momentum=momentum)
+            pace = Pace.accelerated(beta, top, batch, problem.rows or MOST_BATCH * batch)
+        return replace(pace, rate=self.step * pace.rate)
 
 
 def whole_tiles(batch: int) -> int:

@@ -115,7 +115,7 @@ class RowSpace(Space):
         basis, preconditioner = _centers(problem), _of_centers(state)
         numbers = basis.numbers(rows.index)
         if problem.alpha > 0:
-            slopes = slopes + problem.alpha * (problem.rows or basis.size) * state.point[numbers]
+            slopes = slopes + problem.alpha * state.rows * state.point[numbers]
         assert rows.head is not None
         reach = transposed_product(rows.head, slopes.astype(rows.head.dtype))
         flat = preconditioner.correction(reach)

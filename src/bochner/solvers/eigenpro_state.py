@@ -46,6 +46,7 @@ class EigenProState(State):
 
     The intercept multiplies a constant function whose square is `lift`; or it stays during a pass,
     and at its end takes over what f has of `constant`.
+    `rows` is how many were seen before the first step: all, where they are centres.
     `ahead` is where momentum takes the next gradient, None without momentum; `best` the weights
     and intercept with the lowest loss on held-out rows.
     """
@@ -58,6 +59,7 @@ class EigenProState(State):
     lift: float
     constant: Constant | None
     mean_weight: float
+    rows: int
     ahead: NDArray[np.float64] | None = None
     ahead_intercept: NDArray[np.float64] | None = None
     best: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None

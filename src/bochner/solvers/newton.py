@@ -83,6 +83,7 @@ class Newton(Solver[NewtonState], name="newton"):
     loss_type: ClassVar[type[Any]] = Smooth
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    patience: ClassVar[int] = 2
 
     tol: float = 1e-2
 

@@ -23,6 +23,7 @@ from bochner.solvers.newton_state import NewtonState
 from bochner.solvers.solver import Solver
 
 CENTERS = 5_000
+ROUNDINGS = 30
 SMALLEST = 1e-15  # jitter that sums in double precision notice
 LEAST_RIDGE = 0.1  # precisions of the kernel's values
 
@@ -76,6 +77,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
     basis_type: ClassVar[type[Any]] = CenterBasis
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    patience: ClassVar[int] = 6  # on the way to a minimum this far off the loss may rise
 
     tol: float = 1e-3
 
@@ -88,11 +90,12 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
         """Return functions whose weights have the norm of the kernel.
 
         Values of the kernel that are rounded by eps let f = k(x, Z) c vary by about eps |c|, which
-        raises the loss by eps^2 |c|^2 / 2. So much a jitter of eps^2 / alpha adds to the penalty.
+        raises the loss by eps^2 |c|^2 / 2. So much a jitter of eps^2 / alpha adds to the penalty;
+        with as many centres as rows the rounding would fit as much as the kernel then leaves.
         """
         centers = problem.basis
         if isinstance(centers, CenterBasis):
-            jitter = np.finfo(centers.dtype).eps ** 2 / self._posed(problem).alpha
+            jitter = ROUNDINGS * np.finfo(centers.dtype).eps ** 2 / self._posed(problem).alpha
             whitened = WhitenedBasis(centers, max(float(jitter), SMALLEST))
             return whitened.tabulated(problem.rows, memory)
         return super().prepared(problem, memory)

@@ -58,6 +58,12 @@ class Pace:
             return cls(batch, 1.0 / beta)
         return cls(batch, NEARLY * 2.0 / (beta + (batch - 1) * top))
 
+    @classmethod
+    def accelerated(cls, beta: float, top: float, batch: int, rows: int) -> Pace:
+        """Return the step that goes with momentum: 1 / L of it."""
+        momentum = Momentum.of(beta, top, batch, rows)
+        return cls(batch, 1.0 / (beta + (batch - 1) * top), momentum)
+
 
 def critical(beta: float, top: float) -> int:
     """Return the largest batch for which the step grows in proportion to it."""

@@ -14,8 +14,6 @@ def require_count(name: str, given: Any, least: int) -> None:
 
 
 def require_share(name: str, given: Any, most: float = 1.0) -> None:
-    """Refuse anything but a positive number that is not too large, and "auto" for damping."""
-    if isinstance(given, str) and given == "auto" and name == "damping":
-        return
+    """Refuse anything but a positive number that is not too large."""
     if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) <= most:
         raise ValueError(f"{name} must be a number above 0 and at most {most:g}; got {given!r}.")

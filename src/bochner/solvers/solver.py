@@ -62,7 +62,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     pass. "groups": one group of functions at a time (a grid), at all rows. `looks` says when
     held-out rows are looked at: every few steps, or after each pass (always where the weights move
     once a pass); `learns_held_out_rows` whether they are learned in a last pass. A solver that
-    does not iterate is not to be stopped early.
+    does not iterate is not to be stopped early; `patience` is how many looks without gain end it.
     """
 
     state_type: ClassVar[type[Any]] = State
@@ -72,6 +72,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     looks: ClassVar[Literal["steps", "passes"]] = "steps"
     learns_held_out_rows: ClassVar[bool] = False
     iterates: ClassVar[bool] = True
+    patience: ClassVar[int] = 5
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that this solver cannot solve."""
