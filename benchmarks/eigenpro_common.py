@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -133,6 +134,18 @@ def support_vectors(data: Split, setting: Setting) -> Any:
         return SVC(cache_size=CACHE, **shared).fit(data.X, data.y)
     model = SVR(cache_size=CACHE, **shared)
     return TransformedTargetRegressor(model, transformer=StandardScaler()).fit(data.X, data.y)
+
+
+def within(seconds: float, work: Callable[[], tuple[float, ...]]) -> tuple[float, ...] | None:
+    """Return some numbers that a process of its own finds in time, None if it does not."""
+    context = multiprocessing.get_context("fork")
+    mine, its = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: its.send(work()), daemon=True)
+    process.start()
+    found = mine.recv() if mine.poll(seconds) else None
+    process.kill()
+    process.join()
+    return found
 
 
 # ---------------------------------------------------------------- clocks

@@ -86,7 +86,7 @@ class Preparation(Hyperparameters):
             partial(gain_of_centers, self, source),
         )
         if self.max_seconds is not None:
-            situation = replace(situation, seconds=self.max_seconds)
+            situation = replace(situation, seconds=min(situation.seconds, self.max_seconds))
         plan = planned(features, self.solver, situation)
         with threads(self.n_jobs):
             cost = None if plan.cost is None else plan.cost.by(thread_count())
