@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from bochner.compute.cholesky import jittered_cholesky, solve
 from bochner.compute.memory import memory_budget
+from bochner.compute.pool import each_tile
 from bochner.compute.products import add_row_products
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
-from bochner.features.dense_basis import DenseBasis
+from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
 from bochner.features.kernel_matrix import KernelRows, kernel_matrix
 from bochner.kernels import Against, Kernel
 
@@ -78,6 +79,28 @@ class CenterBasis(DenseBasis):
             code.fill(start, out)
         else:
             self.against.fill(code, start, stop, out)
+
+    def columns(
+        self,
+        code: Any,
+        start: int = 0,
+        stop: int | None = None,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return k(x_i, c_j) for j = start, ..., stop - 1; threads share also the columns."""
+        if out is not None:
+            return super().columns(code, start, stop, out)
+        rows, pieces = code.shape[0], list(cuts(start, self.end(stop), BLOCK))
+        values = np.empty((rows, self.end(stop) - start), self.dtype)
+
+        def write(number: int, _: int) -> None:
+            tile, place = divmod(number, len(pieces))
+            (begin, end), top = pieces[place], tile * ROWS
+            part = values[:, begin - start : end - start]
+            self._write(code, begin, end, part, top, min(top + ROWS, rows))
+
+        each_tile(write, len(pieces) * -(-rows // ROWS), 1)
+        return values
 
     def add_products(
         self, tile: Any, begin: int, end: int, weights: NDArray[Any], out: NDArray[np.float64]
