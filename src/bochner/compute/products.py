@@ -102,18 +102,18 @@ def add_row_products(matrix, rows, start, weights, out):  # type: ignore[no-unty
 
 
 @compiled(
-    "void(float32[:, ::1], int64, float64[:, ::1], float64[:, ::1])",
-    "void(float64[:, ::1], int64, float64[:, ::1], float64[:, ::1])",
+    "void(float32[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
+    "void(float64[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
 )
-def add_column_products(matrix, start, values, out):  # type: ignore[no-untyped-def]
+def add_column_products(matrix, rows, start, values, out):  # type: ignore[no-untyped-def]
     """Add to `out`, (outputs, columns), the products of columns from `start` on with values.
 
-    `values` is of shape (rows, outputs); the matrix may have more rows.
+    `values`, (rows, outputs), belong to some rows of the matrix.
     """
     outputs, width = out.shape
-    for k in range(outputs):
-        total = out[k]
-        for i in range(len(values)):
-            row, value = matrix[i, start : start + width], values[i, k]
+    for i in range(len(rows)):
+        row = matrix[rows[i], start : start + width]
+        for k in range(outputs):
+            total, value = out[k], values[i, k]
             for j in range(width):
                 total[j] += row[j] * value

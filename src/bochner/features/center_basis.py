@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bochner.compute.cholesky import jittered_cholesky, solve
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
-from bochner.compute.products import add_row_products
+from bochner.compute.products import add_column_products, add_row_products
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
@@ -101,6 +101,25 @@ class CenterBasis(DenseBasis):
 
         each_tile(write, len(pieces) * -(-rows // ROWS), 1)
         return values
+
+    def project(
+        self, code: Any, G: NDArray[Any], start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Return sum_i k(x_i, c_j) G_i; kept values are read where they are."""
+        if not isinstance(code, KernelRows) or G.shape[1] > self.few_outputs:
+            return super().project(code, G, start, stop)
+        values = np.ascontiguousarray(G, np.float64)
+        pieces = list(cuts(start, self.end(stop), BLOCK))
+        out = np.empty((self.end(stop) - start, G.shape[1]), self.dtype)
+
+        def fill(place: int, _: int) -> None:
+            begin, end = pieces[place]
+            total = np.zeros((G.shape[1], end - begin))
+            add_column_products(code.matrix, code.numbers, begin, values, total)
+            out[begin - start : end - start] = total.T
+
+        each_tile(fill, len(pieces), 1)
+        return out
 
     def add_products(
         self, tile: Any, begin: int, end: int, weights: NDArray[Any], out: NDArray[np.float64]

@@ -104,7 +104,7 @@ class WhitenedBasis(Basis):
             values = np.ascontiguousarray(G[top:bottom])
             for begin, end, matrix, start in self._single(code, top, bottom):
                 some = np.zeros((shape[1], end - begin))
-                add_column_products(matrix, start, values, some)
+                add_column_products(matrix, np.arange(len(values)), start, values, some)
                 out[begin:end] = some.T
             return out
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.products import product, transposed_product
 from bochner.data import Batch
 from bochner.features import Basis, CenterBasis
+from bochner.features.kernel_matrix import KernelRows
 from bochner.problem import Problem
 from bochner.solvers.eigenpro_state import EigenProState, Temporary
 from bochner.solvers.preconditioner import CenterPreconditioner, FeaturePreconditioner
@@ -48,7 +48,7 @@ class Rows:
 
     code: Any
     index: NDArray[np.int64]
-    head: NDArray[Any] | None = None
+    head: KernelRows | None = None
 
     def __len__(self) -> int:
         return len(self.index)
@@ -99,14 +99,16 @@ class RowSpace(Space):
         """Return the rows with the columns of the subsample, which are the first ones."""
         basis, size = _centers(problem), _of_centers(state).size
         code = basis.coded(batch)
-        return Rows(code, batch.index, basis.columns(code, 0, size))
+        if isinstance(code, KernelRows):
+            return Rows(code, batch.index, code)
+        columns = basis.columns(code, 0, size)
+        return Rows(code, batch.index, KernelRows(columns, np.arange(len(batch))))
 
     def values(self, problem: Problem, state: EigenProState, rows: Rows) -> NDArray[Any]:
         """Return f without its intercept."""
-        assert rows.head is not None
-        size = rows.head.shape[1]
-        values = product(rows.head, state.point[:size].astype(rows.head.dtype))
-        return np.asarray(values + problem.basis.evaluate(rows.code, state.point[size:], size))
+        basis, size = problem.basis, _of_centers(state).size
+        head = basis.evaluate(rows.head, state.point[:size]).astype(np.float64)
+        return np.asarray(head + basis.evaluate(rows.code, state.point[size:], size))
 
     def move(
         self, problem: Problem, state: EigenProState, rows: Rows, slopes: NDArray[Any]
@@ -116,8 +118,7 @@ class RowSpace(Space):
         numbers = basis.numbers(rows.index)
         if problem.alpha > 0:
             slopes = slopes + problem.alpha * state.rows * state.point[numbers]
-        assert rows.head is not None
-        reach = transposed_product(rows.head, slopes.astype(rows.head.dtype))
+        reach = basis.project(rows.head, slopes, 0, preconditioner.size)
         flat = preconditioner.correction(reach)
         return Move(((numbers, slopes), (slice(0, preconditioner.size), -flat)))
 
