@@ -15,6 +15,7 @@ import numpy as np
 
 from bochner.callbacks import Callback
 from bochner.compute.memory import memory_budget
+from bochner.compute.pool import single_blas
 from bochner.data import Batch, DataSource
 from bochner.features import Encoded, Groups
 from bochner.interruption import interruptible
@@ -106,7 +107,10 @@ class Run:
 
     def _take(self, batch: Batch) -> None:
         training = self.training
-        training.state = self.solver.advance(self.problem, training.state, batch)
+        # BLAS would keep its threads spinning after a norm of a few thousand numbers, on the cores
+        # that the tiles need.
+        with single_blas():
+            training.state = self.solver.advance(self.problem, training.state, batch)
         training.position += 1
         training.step += 1
         training.rows += len(batch)
@@ -117,7 +121,8 @@ class Run:
 
     def _end_pass(self) -> Reason | None:
         training, known = self.training, len(self.training.state.pass_losses)
-        training.state = self.solver.end_pass(self.problem, training.state)
+        with single_blas():
+            training.state = self.solver.end_pass(self.problem, training.state)
         training.pass_, training.position = training.pass_ + 1, 0
         self._refuse_infinities()
         if self.solver.looks == "passes" and len(training.state.pass_losses) > known:
@@ -223,7 +228,9 @@ def run(
     if solver.walks == "groups" and isinstance(source, Encoded):
         source = source.groups()
     if training is None:
-        state = solver.init(problem, source.sample(solver.sample_rows(problem), problem.seed))
+        sample = source.sample(solver.sample_rows(problem), problem.seed)
+        with single_blas():
+            state = solver.init(problem, sample)
         training = Training(state, batch_size(solver, problem, state))
     return Run(solver, problem, source, stop, tuple(callbacks), held_out, training, began).loop()
 

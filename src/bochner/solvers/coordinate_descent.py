@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bochner.compute.pool import single_blas
 from bochner.compute.segments import Entries
 from bochner.data import Batch
 from bochner.features import BinningBasis
@@ -121,12 +120,6 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         self, problem: Problem, state: CoordinateDescentState, batch: Batch
     ) -> CoordinateDescentState:
         """Move the weights of a grid, in the first pass none."""
-        with single_blas():
-            return self._advance(problem, state, batch)
-
-    def _advance(
-        self, problem: Problem, state: CoordinateDescentState, batch: Batch
-    ) -> CoordinateDescentState:
         assert batch.y is not None
         assert isinstance(problem.loss, Smooth)
         assert batch.weight is not None  # groups come with weights
