@@ -11,6 +11,7 @@ from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile
 
 SIDE = 256  # of a square tile of the result
+FEW = 64  # columns of A'B for a thread
 ROWS = 1024  # summed in the arrays' own precision; such sums are added in float64
 
 
@@ -39,7 +40,7 @@ def transposed_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
     def fill(start: int, stop: int) -> None:
         out[start:stop] = _summed(A[:, start:stop], B)
 
-    each_tile(fill, A.shape[1], SIDE)
+    each_tile(fill, A.shape[1], FEW)
     return out
 
 
@@ -102,18 +103,34 @@ def add_row_products(matrix, rows, start, weights, out):  # type: ignore[no-unty
 
 
 @compiled(
-    "void(float32[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
+    "void(float32[:, ::1], int64[::1], int64, float32[:, ::1], float32[:, ::1])",
     "void(float64[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
+    "void(float32[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
+    fastmath={"contract"},
 )
 def add_column_products(matrix, rows, start, values, out):  # type: ignore[no-untyped-def]
     """Add to `out`, (outputs, columns), the products of columns from `start` on with values.
 
-    `values`, (rows, outputs), belong to some rows of the matrix.
+    `values`, (rows, outputs), belong to some rows of the matrix. Rows go by fours: the sums are
+    then read and written a fourth as often.
     """
     outputs, width = out.shape
-    for i in range(len(rows)):
-        row = matrix[rows[i], start : start + width]
+    i = 0
+    while i + 4 <= len(rows):
+        a = matrix[rows[i], start : start + width]
+        b = matrix[rows[i + 1], start : start + width]
+        c = matrix[rows[i + 2], start : start + width]
+        d = matrix[rows[i + 3], start : start + width]
         for k in range(outputs):
-            total, value = out[k], values[i, k]
+            total = out[k]
+            s, t, u, v = values[i, k], values[i + 1, k], values[i + 2, k], values[i + 3, k]
             for j in range(width):
-                total[j] += row[j] * value
+                total[j] += (a[j] * s + b[j] * t) + (c[j] * u + d[j] * v)
+        i += 4
+    while i < len(rows):
+        a = matrix[rows[i], start : start + width]
+        for k in range(outputs):
+            total, s = out[k], values[i, k]
+            for j in range(width):
+                total[j] += a[j] * s
+        i += 1

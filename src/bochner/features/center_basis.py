@@ -108,15 +108,19 @@ class CenterBasis(DenseBasis):
         """Return sum_i k(x_i, c_j) G_i; kept values are read where they are."""
         if not isinstance(code, KernelRows) or G.shape[1] > self.few_outputs:
             return super().project(code, G, start, stop)
-        values = np.ascontiguousarray(G, np.float64)
+        values = np.ascontiguousarray(G, self.dtype)
         pieces = list(cuts(start, self.end(stop), BLOCK))
         out = np.empty((self.end(stop) - start, G.shape[1]), self.dtype)
 
         def fill(place: int, _: int) -> None:
             begin, end = pieces[place]
-            total = np.zeros((G.shape[1], end - begin))
-            add_column_products(code.matrix, code.numbers, begin, values, total)
-            out[begin - start : end - start] = total.T
+            total = np.zeros((end - begin, G.shape[1]))
+            for top in range(0, len(values), ROWS):
+                part = np.zeros((G.shape[1], end - begin), self.dtype)
+                rows = slice(top, top + ROWS)
+                add_column_products(code.matrix, code.numbers[rows], begin, values[rows], part)
+                total += part.T
+            out[begin - start : end - start] = total
 
         each_tile(fill, len(pieces), 1)
         return out

@@ -20,7 +20,9 @@ from bochner.features.basis import Basis, Code
 # a row should not depend on the rows beside it, not even in the last bit.
 ROWS = 256
 BLOCK = 1024
-PIECE = 8 * BLOCK  # of the functions, that a thread works on
+# Functions whose sum a thread makes on its own; of more tiles than these there are enough for all.
+PIECE = 2 * BLOCK
+FEW_TILES = 16
 
 
 class NumberedRows(ABC):
@@ -70,24 +72,34 @@ class DenseBasis(Basis):
         weights = np.ascontiguousarray(weights, dtype=code.dtype)
         out = np.zeros((code.shape[0], weights.shape[1]))
         for first, last in self.spans(start, start + len(weights)):
-            for part in self._parts(code, weights[first - start : last - start], first):
-                out += part
+            self._add(code, first, weights[first - start : last - start], out)
         return out.astype(code.dtype, copy=False)
 
-    def _parts(self, code: Code, weights: NDArray[Any], first: int) -> list[NDArray[np.float64]]:
-        """Return what each piece of the functions contributes; few rows also keep threads busy."""
+    def _add(self, code: Code, first: int, weights: NDArray[Any], out: NDArray[np.float64]) -> None:
+        """Add the functions from `first` on, piece by piece; threads share the pieces of few rows.
+
+        The order of the sums is the same for few rows and for many.
+        """
         pieces = list(cuts(first, first + len(weights), PIECE))
-        parts = [np.zeros((code.shape[0], weights.shape[1])) for _ in pieces]
-        add = self._add if weights.shape[1] > self.few_outputs else self._add_few
+        tiles = -(-len(out) // ROWS)
+        apart = tiles <= FEW_TILES
+        parts = [np.empty(out.shape) for _ in pieces] if apart else [out]
 
         def work(number: int, _: int) -> None:
-            tile, place = divmod(number, len(pieces))
-            (begin, end), top = pieces[place], tile * ROWS
-            bottom = min(top + ROWS, code.shape[0])
-            add(code, begin, weights[begin - first : end - first], parts[place], top, bottom)
+            tile, place = divmod(number, len(parts))
+            top, bottom = tile * ROWS, min(tile * ROWS + ROWS, len(out))
+            rows = padded(code, top, bottom)
+            for begin, end in pieces[place : place + 1] if apart else pieces:
+                part = np.zeros((bottom - top, out.shape[1]))
+                self._add_piece(rows, begin, weights[begin - first : end - first], part)
+                if apart:
+                    parts[place][top:bottom] = part
+                else:
+                    out[top:bottom] += part
 
-        each_tile(work, len(pieces) * -(-code.shape[0] // ROWS), 1)
-        return parts
+        each_tile(work, len(parts) * tiles, 1)
+        for part in parts if apart else ():
+            out += part
 
     def project(
         self, code: Code, G: NDArray[Any], start: int = 0, stop: int | None = None
@@ -130,32 +142,18 @@ class DenseBasis(Basis):
         for begin, end, block in self.blocks(padded(code, top, bottom), first, last):
             out[top:bottom, begin - first : end - first] = block[: bottom - top]
 
-    def _add(
-        self,
-        code: Code,
-        first: int,
-        weights: NDArray[Any],
-        out: NDArray[np.float64],
-        top: int,
-        bottom: int,
+    def _add_piece(
+        self, tile: Code, first: int, weights: NDArray[Any], out: NDArray[np.float64]
     ) -> None:
-        tile = padded(code, top, bottom)
-        for begin, end, block in self.blocks(tile, first, first + len(weights)):
-            out[top:bottom] += (block @ weights[begin - first : end - first])[: bottom - top]
-
-    def _add_few(
-        self,
-        code: Code,
-        first: int,
-        weights: NDArray[Any],
-        out: NDArray[np.float64],
-        top: int,
-        bottom: int,
-    ) -> None:
-        tile = padded(code, top, bottom)
-        for begin, end in cuts(first, first + len(weights), BLOCK):
+        """Add the functions from `first` on at the rows of a tile, by BLAS if outputs are many."""
+        last = first + len(weights)
+        if weights.shape[1] > self.few_outputs:
+            for begin, end, block in self.blocks(tile, first, last):
+                out += (block @ weights[begin - first : end - first])[: len(out)]
+            return
+        for begin, end in cuts(first, last, BLOCK):
             some = np.ascontiguousarray(weights[begin - first : end - first].T)
-            self.add_products(tile, begin, end, some, out[top:bottom])
+            self.add_products(tile, begin, end, some, out)
 
     def add_products(
         self, tile: Code, begin: int, end: int, weights: NDArray[Any], out: NDArray[np.float64]

@@ -107,6 +107,8 @@ class RowSpace(Space):
     def values(self, problem: Problem, state: EigenProState, rows: Rows) -> NDArray[Any]:
         """Return f without its intercept."""
         basis, size = problem.basis, _of_centers(state).size
+        if rows.head is rows.code:
+            return basis.evaluate(rows.code, state.point)
         head = basis.evaluate(rows.head, state.point[:size]).astype(np.float64)
         return np.asarray(head + basis.evaluate(rows.code, state.point[size:], size))
 
