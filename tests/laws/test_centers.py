@@ -139,6 +139,17 @@ def test_clusters_have_a_mean_each():
     assert (distances.min(axis=0) < 0.2).all()
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_centres_that_differ_far_inside_are_not_told_as_the_same(form):
+    given = np.random.default_rng(0).normal(size=(500, 40))
+    other = given.copy()
+    other[250, 20] += 1.0
+    one, two = Centers(given=form(given)), Centers(given=form(other))
+    assert repr(one) == repr(Centers(given=form(given.copy())))
+    assert repr(one) != repr(two)
+    assert len(repr(one)) < 120
+
+
 def test_given_centres_are_taken_as_they_are():
     X = rows()
     given = X[:7] + 0.5

@@ -194,6 +194,44 @@ def test_an_interrupted_fit_goes_on_bit_for_bit(regression, name, centers, monke
     assert part.n_iter_ == whole.n_iter_
 
 
+def test_a_last_pass_that_was_interrupted_is_gone_on_with(regression):
+    X, y = regression
+    settings = {"early_stopping": True, "max_passes": None, "warm_start": True}
+    calls = []
+    whole = regressor(RESUMED["eigenpro"], callbacks=[calls.append], **settings).fit(X, y)
+    passes = calls[-1].pass_
+    assert any(call.pass_ == passes - 1 and call.position == 2 for call in calls)
+
+    def press(progress):
+        known = len(progress.evaluations) == len(calls[-1].evaluations)
+        there = progress.pass_ == passes - 1 and progress.position == 2
+        if known and there and progress.reason is None:
+            signal.raise_signal(signal.SIGINT)
+
+    part = regressor(RESUMED["eigenpro"], callbacks=[press], **settings)
+    with pytest.raises(KeyboardInterrupt):
+        part.fit(X, y)
+    assert np.any(part.predict(X) != whole.predict(X))
+    part = pickle.loads(pickle.dumps(part.set_params(callbacks=None))).fit(X, y)
+    np.testing.assert_array_equal(part.predict(X), whole.predict(X))
+    assert part.n_iter_ == whole.n_iter_
+
+
+def test_nystroem_ends_when_held_out_rows_have_not_gained_for_its_patience(regression):
+    X, y = regression
+    some = {"features": Centers(80), "early_stopping": True, "max_passes": None, "alpha": 0.0}
+    model = regressor(Nystroem(1e-12), **some).fit(X, y)
+    assert "held-out" in model.stopped_because_
+    losses = [loss for loss in model.history_["held_out_loss"] if loss is not None]
+
+    def gains(last):
+        """Whether one of the last looks was better than all before."""
+        return min(losses[last:]) < (1 - model.tol) * min(losses[:last])
+
+    assert not gains(-Nystroem.patience)
+    assert gains(-Nystroem.patience - 1)
+
+
 @every_solver
 def test_a_clone_fits_to_the_same_and_a_pickle_predicts_it(classes, solver):
     X, y = classes

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from bochner import KernelClassifier, KernelRegressor
 from bochner.callbacks import History, ProgressBar
@@ -20,7 +21,7 @@ from bochner.loop import run
 from bochner.losses import Squared
 from bochner.problem import Problem
 from bochner.progress import Evaluation, Progress
-from bochner.solvers import DoublyStochastic, ledger
+from bochner.solvers import DoublyStochastic, EigenPro, ledger
 from bochner.stopping import NoImprovement, OnePass, Passes, RowLimit, Seconds, Tolerance
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -78,6 +79,27 @@ def stopped_by_passes(model, X, y):
     model.set_params(max_passes=2).fit(X, y)
     assert model.n_iter_ == 2
     return model.set_params(max_passes=passes)
+
+
+@quiet
+def test_blas_has_one_thread_in_every_step(monkeypatch):
+    seen = []
+
+    def noted(method):
+        def call(*arguments):
+            info = threadpool_info()
+            seen.extend(part["num_threads"] for part in info if part["user_api"] == "blas")
+            return method(*arguments)
+
+        return call
+
+    for name in ("init", "advance", "end_pass"):
+        monkeypatch.setattr(EigenPro, name, noted(getattr(EigenPro, name)))
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    with threadpool_limits(2):
+        KernelRegressor(solver="eigenpro", max_passes=2, random_state=0).fit(X, X[:, 0])
+    assert len(seen) > 3
+    assert set(seen) == {1}
 
 
 @quiet

@@ -228,6 +228,11 @@ def test_a_plan_changes_and_fits_nothing(monkeypatch):
         assert vars(model) == before
 
 
+def test_kinks_and_a_kernel_without_frequencies_go_together_nowhere():
+    with pytest.raises(ValueError, match=r"Hinge has kinks.*'squared_hinge'"):
+        method(rows=2_000, loss=Hinge, kernel=Precomputed())
+
+
 def test_a_plan_refuses_what_a_fit_refuses():
     X, y = rows()
     for model, message in (

@@ -17,7 +17,7 @@ from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import EigenPro, Solver
 from bochner.solvers.eigenfunctions import of_centers, of_features
-from bochner.solvers.preconditioner import Flattening
+from bochner.solvers.preconditioner import Flattening, Pace
 from bochner.stopping import Passes
 
 N_ROWS = 300
@@ -133,6 +133,24 @@ def test_the_preconditioned_covariance_of_features_has_the_promised_top_eigenval
     P = np.eye(128) - (E * flat.shrink) @ E.T
     top = np.max(np.linalg.eigvals(P @ Phi.T @ Phi / N_ROWS).real)
     assert top == pytest.approx(flat.top, rel=1e-6)
+
+
+def test_momentum_brings_the_fit_further_in_as_many_passes():
+    X, y = rows()
+    exact = ridge(K := Gaussian(1.0)(X), y, 1e-5 * K)
+    plain, fast = (
+        solved(Centers(), EigenPro(5, batch_size=20, momentum=momentum), 1e-5, 40)(X)
+        for momentum in (False, True)
+    )
+    assert np.linalg.norm(fast - exact) < 0.7 * np.linalg.norm(plain - exact)
+
+
+def test_the_accelerated_step_is_one_over_the_smoothness_of_a_batch():
+    # L = beta / m + (1 - 1 / m) top, and a row moves the function by step / m.
+    pace = Pace.accelerated(beta=1.0, top=0.1, batch=10, rows=1_000)
+    assert pace.rate == pytest.approx(1 / (0.1 + 0.9 * 0.1) / 10)
+    assert 0 < pace.momentum.correction < 1
+    assert pace.momentum.share == pytest.approx((s := np.sqrt(1_900 * 100.9)) and (s - 1) / (s + 1))
 
 
 def test_more_eigenvectors_bring_the_fit_further_in_as_many_passes():

@@ -73,32 +73,50 @@ def add_row_products(matrix, rows, start, weights, out):  # type: ignore[no-unty
     """Add to `out` the products of some rows of a matrix, from column `start` on, with weights.
 
     `weights` is of shape (outputs, columns). Rows are read where they are: for few outputs a
-    product is as fast as the memory, and a copy for BLAS would take as long again. Weights in
-    double precision make sums in double precision.
+    product is as fast as the memory, and a copy for BLAS would take as long again. They go by
+    twos, so that weights are read half as often; the sums of a row do not depend on the other, and
+    the last of an odd number is its own partner. Weights in double precision make sums in double
+    precision.
     """
     outputs, width = weights.shape
-    for i in range(len(rows)):
-        row = matrix[rows[i], start : start + width]
+    for i in range(0, len(rows), 2):
+        last = min(i + 1, len(rows) - 1)
+        x, y = matrix[rows[i], start : start + width], matrix[rows[last], start : start + width]
         k = 0
         while k + 4 <= outputs:
             a, b, c, d = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-            s, t, u, v = row[0] * a[0], row[0] * b[0], row[0] * c[0], row[0] * d[0]
+            p, q = x[0], y[0]
+            s, t, u, v = p * a[0], p * b[0], p * c[0], p * d[0]
+            S, T, U, V = q * a[0], q * b[0], q * c[0], q * d[0]
             for j in range(1, width):
-                x = row[j]
-                s += x * a[j]
-                t += x * b[j]
-                u += x * c[j]
-                v += x * d[j]
+                p, q = x[j], y[j]
+                s += p * a[j]
+                t += p * b[j]
+                u += p * c[j]
+                v += p * d[j]
+                S += q * a[j]
+                T += q * b[j]
+                U += q * c[j]
+                V += q * d[j]
             out[i, k] += s
             out[i, k + 1] += t
             out[i, k + 2] += u
             out[i, k + 3] += v
+            if last > i:
+                out[last, k] += S
+                out[last, k + 1] += T
+                out[last, k + 2] += U
+                out[last, k + 3] += V
             k += 4
         while k < outputs:
-            a, s = weights[k], row[0] * weights[k, 0]
+            a = weights[k]
+            s, S = x[0] * a[0], y[0] * a[0]
             for j in range(1, width):
-                s += row[j] * a[j]
+                s += x[j] * a[j]
+                S += y[j] * a[j]
             out[i, k] += s
+            if last > i:
+                out[last, k] += S
             k += 1
 
 

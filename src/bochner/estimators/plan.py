@@ -16,7 +16,7 @@ from bochner.solvers import Direct, EigenPro, Solver
 FEW_ROWS = 3_000
 CENTERS = 5_000
 GRIDS = 64
-WORTH = 0.1  # of the loss: a smaller gain is not worth a kernel function at each row
+WORTH = 0.2  # of the loss: a smaller gain is not worth a kernel function at each row
 PATIENCE = 120.0  # seconds that an exact machine may take if there is an approximate one
 
 
@@ -121,6 +121,7 @@ def _method(situation: Situation) -> Plan:
     if costs is None or situation.once:
         return Plan("fourier", "dsg", "the rows come as a stream, of which none is kept")
     if not issubclass(situation.loss, Smooth):
+        _require_frequencies(situation)
         return Plan("fourier", "dsg", "the loss has kinks", costs.doubly_stochastic())
     if _few(situation):
         return _on_few_rows(situation, costs)
@@ -167,6 +168,17 @@ def _on_bins(situation: Situation, why: str) -> Plan:
     solver = _solver_for(Binning(), situation)
     cost = None if situation.costs is None else situation.costs.binning(GRIDS)
     return Plan("binning", solver, why, cost)
+
+
+def _require_frequencies(situation: Situation) -> None:
+    """Refuse a loss with kinks for kernels without random features: no solver takes both."""
+    if isinstance(situation.kernel, ShiftInvariant):
+        return
+    raise ValueError(
+        f"The loss {situation.loss.__name__} has kinks, which only the doubly stochastic solver "
+        f"takes, and that needs a shift-invariant kernel; got {situation.kernel!r}. Choose a "
+        "smooth loss, such as 'squared_hinge', or another kernel."
+    )
 
 
 def _named(component: Any) -> str:

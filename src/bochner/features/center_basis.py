@@ -30,7 +30,7 @@ class CenterBasis(DenseBasis):
     `memory` bytes.
     """
 
-    few_outputs = 16
+    few_outputs = 32
     size: int
     _matrix: NDArray[Any] | None
     _numbers: NDArray[np.int64] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -66,6 +67,10 @@ class Centers(FeatureMap, name="centers"):
             return NotImplemented
         alike = (self.size, self.choice) == (other.size, other.choice)
         return alike and _same(self._given(), other._given())
+
+    def __repr__(self) -> str:
+        given = "None" if self.given is None else _summary(self._given())
+        return f"Centers(size={self.size!r}, choice={self.choice!r}, given={given})"
 
     def sample_rows(self, rows: int | None) -> int:
         """Return from how many of so many rows centres are chosen."""
@@ -177,6 +182,16 @@ def _require_columns(given: Any, n_columns: int) -> None:
             f"Given centres must have the columns of X, which are {n_columns}; got centres of "
             f"{given.shape[1]} columns."
         )
+
+
+def _summary(given: Any) -> str:
+    """Return a few words that differ for other centres: thousands of numbers say less."""
+    parts = (given.indptr, given.indices, given.data) if sp.issparse(given) else (given,)
+    digest = hashlib.blake2b(digest_size=4)
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).tobytes())
+    shape = " x ".join(map(str, given.shape))
+    return f"<{shape} numbers, digest {digest.hexdigest()}>"
 
 
 def _same(one: Any, two: Any) -> bool:

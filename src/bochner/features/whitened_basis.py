@@ -16,7 +16,7 @@ from bochner.features.center_basis import CenterBasis
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
 from bochner.features.tabulated_basis import TabulatedBasis
 
-FEW_OUTPUTS = 8  # for which values need not be turned into double precision first
+FEW_OUTPUTS = 32  # for which values need not be turned into double precision first
 WIDTH = 256  # columns that are turned into double precision at a time, to stay in the L2 cache
 FLOOR = 1e-7  # of the mean of k(x, x): a preconditioner of a smaller ridge takes more steps
 

@@ -136,8 +136,7 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
         assert batch.y is not None  # a batch without targets does not get this far
         slopes = problem.loss.gradient(batch.y, f) * (weight / state.mean_weight)[:, None]
         move = space.move(problem, state, rows, slopes)
-        constant = slopes.sum(axis=0) * state.lift
-        self._take(state, move, constant)
+        self._take(state, move, constant=slopes.sum(axis=0) * state.lift)
         if isinstance(space, CenterSpace) and space.is_full(problem, state):
             space.settle(problem, state)
         losses = problem.loss.value(batch.y, f)
