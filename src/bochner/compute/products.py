@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
-from bochner.compute.pool import each_tile
+from bochner.compute.pool import each_tile, sum_tiles
 
 SIDE = 256  # of a square tile of the result
 FEW = 64  # columns of A'B for a thread
+NARROW, TILE = 16, 512  # columns of B that are few; rows for a thread then
 ROWS = 1024  # summed in the arrays' own precision; such sums are added in float64
 
 
@@ -35,6 +37,10 @@ def transposed_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
     """Return A'B in float64."""
     if len(A) != len(B):
         raise ValueError(f"A'B needs as many rows in A as in B; got {len(A)} and {len(B)}.")
+    if _is_narrow(A, B):
+        return sum_tiles(
+            partial(_columns, A, np.ascontiguousarray(B)), len(A), TILE, (B.shape[1], A.shape[1])
+        ).T
     out = np.empty((A.shape[1], B.shape[1]))
 
     def fill(start: int, stop: int) -> None:
@@ -46,12 +52,28 @@ def transposed_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
 
 def product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
     """Return AB in float64, for a tall A."""
-    out = np.empty((len(A), B.shape[1]))
+    out, narrow = np.zeros((len(A), B.shape[1])), _is_narrow(A, B)
+    weights = np.ascontiguousarray(B.T)
 
     def fill(start: int, stop: int) -> None:
-        out[start:stop] = A[start:stop] @ B
+        if narrow:
+            add_row_products(A, np.arange(start, stop), 0, weights, out[start:stop])
+        else:
+            out[start:stop] = A[start:stop] @ B
 
-    each_tile(fill, len(A), ROWS)
+    each_tile(fill, len(A), TILE if narrow else ROWS)
+    return out
+
+
+def _is_narrow(A: NDArray[Any], B: NDArray[Any]) -> bool:
+    """Whether B has so few columns that A is best read once, row by row, and loops can do that."""
+    known = A.dtype == B.dtype and A.dtype in (np.float32, np.float64)
+    return known and 0 < B.shape[1] <= NARROW and A.size > 0 and A.flags.carray
+
+
+def _columns(A: NDArray[Any], B: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+    out = np.zeros((B.shape[1], A.shape[1]), A.dtype)
+    add_column_products(A, np.arange(start, stop), 0, B[start:stop], out)
     return out
 
 

@@ -69,7 +69,7 @@ class Centers(FeatureMap, name="centers"):
         return alike and _same(self._given(), other._given())
 
     def __repr__(self) -> str:
-        given = "None" if self.given is None else _summary(self._given())
+        given = "None" if self.given is None else _summary(self.given)
         return f"Centers(size={self.size!r}, choice={self.choice!r}, given={given})"
 
     def sample_rows(self, rows: int | None) -> int:
@@ -186,11 +186,15 @@ def _require_columns(given: Any, n_columns: int) -> None:
 
 def _summary(given: Any) -> str:
     """Return a few words that differ for other centres: thousands of numbers say less."""
-    parts = (given.indptr, given.indices, given.data) if sp.issparse(given) else (given,)
-    digest = hashlib.blake2b(digest_size=4)
-    for part in parts:
+    places = (given.indptr, given.indices) if sp.issparse(given) else ()
+    try:
+        values = np.asarray(given.data if places else given, np.float64)
+    except (TypeError, ValueError):  # no numbers, which is for others to say
+        return repr(given)
+    digest = hashlib.blake2b(digest_size=8)
+    for part in (*places, values):
         digest.update(np.ascontiguousarray(part).tobytes())
-    shape = " x ".join(map(str, given.shape))
+    shape = " x ".join(map(str, given.shape if places else values.shape))
     return f"<{shape} numbers, digest {digest.hexdigest()}>"
 
 

@@ -23,6 +23,7 @@ BLOCK = 1024
 # Functions whose sum a thread makes on its own; of more tiles than these there are enough for all.
 PIECE = 2 * BLOCK
 FEW_TILES = 16
+MOST_APART = 1 << 26  # bytes of sums that wait for each other
 
 
 class NumberedRows(ABC):
@@ -82,7 +83,7 @@ class DenseBasis(Basis):
         """
         pieces = list(cuts(first, first + len(weights), PIECE))
         tiles = -(-len(out) // ROWS)
-        apart = tiles <= FEW_TILES
+        apart = tiles <= FEW_TILES and out.nbytes * len(pieces) <= MOST_APART
         parts = [np.empty(out.shape) for _ in pieces] if apart else [out]
 
         def work(number: int, _: int) -> None:

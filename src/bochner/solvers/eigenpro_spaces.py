@@ -105,10 +105,8 @@ class RowSpace(Space):
         return Rows(code, batch.index, KernelRows(columns, np.arange(len(batch))))
 
     def values(self, problem: Problem, state: EigenProState, rows: Rows) -> NDArray[Any]:
-        """Return f without its intercept."""
+        """Return f without its intercept, by the same two sums whether values are kept or not."""
         basis, size = problem.basis, _of_centers(state).size
-        if rows.head is rows.code:
-            return basis.evaluate(rows.code, state.point)
         head = basis.evaluate(rows.head, state.point[:size]).astype(np.float64)
         return np.asarray(head + basis.evaluate(rows.code, state.point[size:], size))
 
