@@ -183,3 +183,19 @@ def _derivatives(
     hessian = np.einsum("i,ik,jik,lik->jl", weight, p, centred, centred)
     ridge = 1e-10 * np.trace(hessian) + np.finfo(np.float64).tiny
     return gradient, hessian + ridge * np.eye(len(factors))
+
+
+def gives_probabilities(estimator: Any) -> bool:
+    """Whether a classifier has probabilities, or will have them after a fit."""
+    fitted = vars(estimator)
+    if "calibration_" in fitted and fitted["calibration_"].rows > 0:
+        return True
+    loss = fitted.get("loss_", estimator.loss)
+    if isinstance(loss, str) and loss in Loss.registry:
+        loss = Loss.resolve(loss)
+    if isinstance(loss, Probabilistic):
+        return True
+    raise AttributeError(
+        f"The loss {loss!r} has probabilities only after a fit with held-out rows, by which they "
+        "are calibrated. Use loss='softmax', 'logistic' or 'squared', or early_stopping=True."
+    )

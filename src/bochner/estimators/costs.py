@@ -16,7 +16,8 @@ PROFILE = 0.7  # of a kernel's value, given the distance
 KEPT = 1.0  # of a kept value, with all outputs
 GRID_ENTRY = 25.0  # of a row in a grid: bin number and a few products
 FEATURE = 1.5  # of a feature and a row in a doubly stochastic step
-EIGENPRO_PASSES, NYSTROEM_PASSES, SGD_STEPS = 10, 12, 100
+TRIAL_ENTRY = 20.0  # of a row in a grid: bin number and backfitting
+EIGENPRO_PASSES, NYSTROEM_PASSES, SGD_STEPS, SEARCH_ROUNDS = 10, 12, 100, 20
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class Cost:
 
     seconds: float
     bytes: int
+
+    def __add__(self, other: Cost) -> Cost:
+        """Return what one takes after the other."""
+        return Cost(self.seconds + other.seconds, max(self.bytes, other.bytes))
 
     def by(self, threads: int) -> Cost:
         """Return the cost if so many threads share the work."""
@@ -72,6 +77,12 @@ class Costs:
         entries = float(self.rows * grids)
         work = entries * (GRID_ENTRY * self.outputs**0.5 + 0.5 * self.columns)
         return self._cost(work, int(4.5 * entries))
+
+    def search(self) -> Cost:
+        """Return the cost of a search for scales: rounds of two trials a column."""
+        trials = SEARCH_ROUNDS * 2 * min(self.columns, 128)
+        entries = 16.0 * min(self.rows, 20_000)
+        return self._cost(trials * entries * TRIAL_ENTRY, int(40 * entries))
 
     def doubly_stochastic(self) -> Cost:
         """Return the cost of a hundred steps, or of two passes if those are more."""

@@ -17,11 +17,13 @@ from bochner.estimators.ranges import (
     require_number,
     require_one_of,
 )
+from bochner.estimators.scales import require_scales, scaled_kernel
 from bochner.features import FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.solvers import Solver
 from bochner.stopping import NoImprovement, Passes, Seconds, Solved, Stop, Tolerance
+from bochner.tuning import Tuning
 
 MOST_PASSES = 1_000  # where the user sets no limit and no rule ends the fit
 
@@ -34,6 +36,7 @@ class Hyperparameters(NamedComponents):
         "loss": Loss,
         "features": FeatureMap,
         "solver": Solver,
+        "tuning": Tuning,
     }
 
     def __init__(
@@ -46,6 +49,8 @@ class Hyperparameters(NamedComponents):
         *,
         fit_intercept: bool = True,
         scale: str | None = None,
+        scales: Any = "auto",
+        tuning: Any = "search",
         max_passes: int | None = None,
         max_seconds: float | None = None,
         early_stopping: bool | str = "auto",
@@ -64,6 +69,8 @@ class Hyperparameters(NamedComponents):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.scale = scale
+        self.scales = scales
+        self.tuning = tuning
         self.max_passes = max_passes
         self.max_seconds = max_seconds
         self.early_stopping = early_stopping
@@ -86,7 +93,9 @@ class Hyperparameters(NamedComponents):
         require_jobs(self.n_jobs)
         require_memory(self.memory_budget)
         require_callables("callbacks", self.callbacks)
-        Kernel.resolve(self._meant("kernel")).check()
+        require_scales(self.scales)
+        Tuning.resolve(self.tuning).check()
+        scaled_kernel(self._meant("kernel"), self.scales).check()
 
     def _meant(self, name: str) -> Any:
         """Return what a parameter stands for, as far as that can be told without rows."""
@@ -97,11 +106,12 @@ class Hyperparameters(NamedComponents):
         needless = self.max_passes is not None or not solver.iterates
         return False if needless and is_auto(self.early_stopping) else self.early_stopping
 
-    def _rule(self, judged: bool, solver: Solver[Any]) -> Stop:
+    def _rule(self, judged: bool, solver: Solver[Any], grown: bool = False) -> Stop:
+        """Return when to end; held-out rows gain late where a fit goes on with more functions."""
         passes = MOST_PASSES if self.max_passes is None else self.max_passes
         rule: Stop = Passes(passes) | Solved()
         if judged:
-            rule = rule | NoImprovement(solver.patience, self.tol)
+            rule = rule | NoImprovement((1 + 2 * grown) * solver.patience, self.tol)
         elif solver.walks == "shuffled":
             rule = rule | Tolerance(self.tol / 10)
         return rule if self.max_seconds is None else rule | Seconds(self.max_seconds)

@@ -14,25 +14,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bochner.callbacks import Callback
 from bochner.data import DataSource
+from bochner.estimators.calibration import gives_probabilities
 from bochner.estimators.classes import class_counts, class_factors
 from bochner.estimators.kernel_machine import KernelMachine, learns_from_streams
 from bochner.estimators.targets import Labels, Targets
-from bochner.losses import Loss, Probabilistic
-
-
-def _gives_probabilities(estimator: KernelClassifier) -> bool:
-    fitted = vars(estimator)
-    if "calibration_" in fitted and fitted["calibration_"].rows > 0:
-        return True
-    loss = fitted.get("loss_", estimator.loss)
-    if isinstance(loss, str) and loss in Loss.registry:
-        loss = Loss.resolve(loss)
-    if isinstance(loss, Probabilistic):
-        return True
-    raise AttributeError(
-        f"The loss {loss!r} has probabilities only after a fit with held-out rows, by which they "
-        "are calibrated. Use loss='softmax', 'logistic' or 'squared', or early_stopping=True."
-    )
+from bochner.losses import Loss
 
 
 class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
@@ -47,8 +33,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     kernel : str, Kernel or callable
         "gaussian", "laplacian", "euclidean_laplacian", "matern", "cauchy", "precomputed" (X holds
         the kernel's values), a component of `bochner.kernels` or a function k(A, B); "auto" means
-        "laplacian" for bins and "gaussian" else. A bandwidth "median" is taken from a sample of
-        the rows. `kernel__bandwidth` can be searched, also where a name is given.
+        what learned scales say, else "laplacian" for bins and "gaussian" for others. A bandwidth
+        "median" is taken from a sample of the rows; `kernel__bandwidth` can be searched.
     loss : str or Loss
         "softmax", "logistic", "hinge", "squared_hinge", "squared" or a component of
         `bochner.losses`. "auto": "softmax" for "dsg", its kin and "averaged", else "squared".
@@ -66,13 +52,14 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         same, reusing old features). A finite number of features: "eigenpro", "cg" (conjugate
         gradients, squared loss), "newton" (other smooth losses). Bins: the latter two,
         "coordinate" (a penalty that leaves few), "averaged" (streams). Or a component of
-        `bochner.solvers`. "auto", for auto features: exact up to 3,000 rows; then "eigenpro", or
-        "nystroem" with 5,000 centres if a sample says that more gain little; beyond, bins for
-        products over columns, "nystroem" or "dsg". Streams: "dsg". `plan(X, y)` tells which.
+        `bochner.solvers`. "auto", for auto features: exact up to 3,000 rows; bins where scales are
+        learned for a Laplacian; else "eigenpro", or "nystroem" with 5,000 centres if a sample says
+        that more gain little; beyond, bins for products over columns, "nystroem" or "dsg".
+        Streams: "dsg". `plan(X, y)` tells which.
     alpha : float or "auto"
         The regularisation; "auto" leaves it to the solver: 0 for "eigenpro" and "pegasos", which
-        early stopping regularises, 0.1 / rows for "direct", "nystroem", "cg" and "newton", 1 / rows
-        for "coordinate", 1e-7 for the others.
+        early stopping regularises, 0.1 / rows (or what was learned with scales) for "direct",
+        "nystroem", "cg" and "newton", 1 / rows for "coordinate", 1e-7 for the others.
     class_weight : None, "balanced" or dict
         Weights of the classes.
     fit_intercept : bool
@@ -80,6 +67,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     scale : None, "standard" or "range"
         Columns to mean 0 and standard deviation 1, or to [0, 1], learned from the rows (from the
         first ones of an iterator) and kept with the model.
+    scales : "auto", "learn", None or array-like of n_columns numbers
+        What the columns are divided by before the kernel sees them. "learn" finds a scale for each
+        on held-out rows of a sample, with it a bandwidth and, for solvers of kernel ridge
+        regression, alpha; kernel "auto" is then the Laplacian or the Gaussian, whichever is better.
+        "auto" learns them from over 3,000 rows of up to 256 columns if all else is "auto", too.
+    tuning : str or Tuning
+        How scales are learned: "search", or a component of `bochner.tuning`.
     max_passes, max_seconds : number or None
         Limits; a fit that ends by them before it converged warns and says how far it is.
     early_stopping : "auto" or bool
@@ -89,7 +83,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         for "direct". EigenPro learns the held-out rows in a last pass.
     tol : float
         How much the loss has to fall to be worth going on: relative, on held-out rows over the
-        last five looks (20 steps), or two passes of solvers that look once a pass; without
+        last five looks (20 steps), or two to six passes of solvers that look once a pass; without
         held-out rows a tenth of it, relative to the first value, on the training rows over the
         last three passes (32 steps at least), where solvers have no tolerance of their own.
     warm_start : bool
@@ -129,6 +123,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         For losses other than softmax and logistic: the `slope` by which f, and the `power` by which
         the squared loss's (1 + f) / 2, become probabilities, and the number of held-out `rows` that
         they were learned from; 0 rows mean none. `partial_fit` keeps it.
+    tuning_, relevance_ : Tuned, array
+        With learned scales: what was found and whether it helped, and by what share the error on
+        held-out rows rises without a column.
     kernel_, loss_, plan_, scaling_, expansion_
         The kernel with its bandwidth, the loss, what "auto" chose and why, the scaling or None, and
         the fitted function.
@@ -154,6 +151,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         class_weight: Any = None,
         fit_intercept: bool = True,
         scale: str | None = None,
+        scales: Any = "auto",
+        tuning: Any = "search",
         max_passes: int | None = None,
         max_seconds: float | None = None,
         early_stopping: bool | str = "auto",
@@ -173,6 +172,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             alpha,
             fit_intercept=fit_intercept,
             scale=scale,
+            scales=scales,
+            tuning=tuning,
             max_passes=max_passes,
             max_seconds=max_seconds,
             early_stopping=early_stopping,
@@ -215,13 +216,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         decision = self.decision_function(X)
         return self._labels.labels(decision)
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the probability of each class; the most probable one is what `predict` says."""
         values = self._evaluate(X)
         return self._setup.calibration.probabilities(self.loss_, values)
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """Return the logarithms of the probabilities."""
         with np.errstate(divide="ignore"):

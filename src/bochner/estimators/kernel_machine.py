@@ -89,8 +89,7 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         data = {} if is_stream(X) else {"X": X, "y": y, "metadata": metadata(sample_weight)}
         reporter = PassReporter(self, data, setup.attributes)
         reporter.begin(self.max_passes)
-        used = time.perf_counter() - began
-        solution = self._run(solver, walk, training, history, reporter, used)
+        solution = self._run(solver, walk, training, history, reporter, began)
         while (larger := self._grown(walk, solution)) is not None:
             try:
                 walk = self._walk(source, larger, solver)
@@ -98,8 +97,7 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
                 solution = replace(solution, reason=INTERRUPTED)
                 break
             training = on_larger_basis(solution.training, solver, walk.problem)
-            used = time.perf_counter() - began
-            solution = self._run(solver, walk, training, history, reporter, used)
+            solution = self._run(solver, walk, training, history, reporter, began)
         if solution.training.last_pass is None:
             walk = replace(walk, setup=walk.setup.calibrated(solution.expansion, walk.held_out))
         if solver.learns_held_out_rows and walk.held_out is not None and solution.reason.converged:
@@ -120,6 +118,7 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         self, source: DataSource, classes: Any, going_on: bool
     ) -> tuple[Solver[Any], Setup, bytes | None]:
         """Return solver and setup, and a digest of the rows with all that they are fitted by."""
+        self._tune(source, classes, going_on)
         plan = self._planned(source, going_on)
         solver: Solver[Any] = Solver.resolve(plan.solver)
         setup = self._set_up(source, plan, classes, going_on)
@@ -134,15 +133,14 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         solver: Solver[Any],
         early_stopping: bool | str | None = None,
     ) -> Walk:
+        early_stopping = self._early_stopping(solver) if early_stopping is None else early_stopping
         return Walk.over(
             source,
             setup,
             solver,
-            alpha=self.alpha,
+            alpha=self._alpha(solver, setup.loss, source.n_rows),
             intercept=self.fit_intercept,
-            early_stopping=self._early_stopping(solver)
-            if early_stopping is None
-            else early_stopping,
+            early_stopping=early_stopping,
             memory=memory_budget(self.memory_budget),
         )
 
@@ -153,17 +151,18 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         training: Training | None,
         history: History,
         reporter: PassReporter,
-        used: float = 0.0,
+        began: float,
     ) -> Solution:
+        grown = training is not None and len(training.levels) > 0
         return run(
             solver,
             walk.problem,
             walk.source,
-            stop=self._rule(walk.held_out is not None, solver) | Asked(reporter),
+            stop=self._rule(walk.held_out is not None, solver, grown) | Asked(reporter),
             callbacks=(history, reporter, *self._callbacks()),
             held_out=walk.held_out,
             training=training,
-            used=used,
+            used=time.perf_counter() - began,
         )
 
     def _grown(self, walk: Walk, solution: Solution) -> Setup | None:
@@ -174,8 +173,9 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         loss = min(evaluation.loss for evaluation in training.evaluations)
         if training.levels and loss > (1 - self.tol) * training.levels[-1]:
             return None
-        training.levels += (loss,)
-        return walk.setup.grown()
+        larger = walk.setup.grown()
+        training.levels += (loss,) if larger is not None else ()
+        return larger
 
     def _learn_a_chunk(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
         going_on = self.__sklearn_is_fitted__()
@@ -185,6 +185,7 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
                 "in it any more. Fit it anew, or keep the one that was not saved."
             )
         source = self._source(X, y, sample_weight, reset=not going_on, least=1)
+        self._tune(source, classes, going_on, once=True)
         plan = self._planned(source, going_on, once=True)
         solver: Solver[Any] = Solver.resolve(plan.solver)
         setup = self._set_up(source, plan, classes, going_on)

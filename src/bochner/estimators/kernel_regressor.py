@@ -26,8 +26,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     kernel : str, Kernel or callable
         "gaussian", "laplacian", "euclidean_laplacian", "matern", "cauchy", "precomputed" (X holds
         the kernel's values), a component of `bochner.kernels` or a function k(A, B); "auto" means
-        "laplacian" for bins and "gaussian" else. A bandwidth "median" is taken from a sample of
-        the rows. `kernel__bandwidth` can be searched, also where a name is given.
+        what learned scales say, else "laplacian" for bins and "gaussian" for others. A bandwidth
+        "median" is taken from a sample of the rows; `kernel__bandwidth` can be searched.
     loss : str or Loss
         "squared" or a component of `bochner.losses`.
     features : str or FeatureMap
@@ -41,18 +41,26 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         same, reusing old features). A finite number of features: "eigenpro", "cg" (conjugate
         gradients, squared loss), "newton" (other smooth losses). Bins: the latter two,
         "coordinate" (a penalty that leaves few), "averaged" (streams). Or a component of
-        `bochner.solvers`. "auto", for auto features: exact up to 3,000 rows; then "eigenpro", or
-        "nystroem" with 5,000 centres if a sample says that more gain little; beyond, bins for
-        products over columns, "nystroem" or "dsg". Streams: "dsg". `plan(X, y)` tells which.
+        `bochner.solvers`. "auto", for auto features: exact up to 3,000 rows; bins where scales are
+        learned for a Laplacian; else "eigenpro", or "nystroem" with 5,000 centres if a sample says
+        that more gain little; beyond, bins for products over columns, "nystroem" or "dsg".
+        Streams: "dsg". `plan(X, y)` tells which.
     alpha : float or "auto"
         The regularisation; "auto" leaves it to the solver: 0 for "eigenpro" and "pegasos", which
-        early stopping regularises, 0.1 / rows for "direct", "nystroem", "cg" and "newton", 1 / rows
-        for "coordinate", 1e-7 for the others.
+        early stopping regularises, 0.1 / rows (or what was learned with scales) for "direct",
+        "nystroem", "cg" and "newton", 1 / rows for "coordinate", 1e-7 for the others.
     fit_intercept : bool
         Whether f has an unpenalised constant.
     scale : None, "standard" or "range"
         Columns to mean 0 and standard deviation 1, or to [0, 1], learned from the rows (from the
         first ones of an iterator) and kept with the model.
+    scales : "auto", "learn", None or array-like of n_columns numbers
+        What the columns are divided by before the kernel sees them. "learn" finds a scale for each
+        on held-out rows of a sample, with it a bandwidth and, for solvers of kernel ridge
+        regression, alpha; kernel "auto" is then the Laplacian or the Gaussian, whichever is better.
+        "auto" learns them from over 3,000 rows of up to 256 columns if all else is "auto", too.
+    tuning : str or Tuning
+        How scales are learned: "search", or a component of `bochner.tuning`.
     max_passes, max_seconds : number or None
         Limits; a fit that ends by them before it converged warns and says how far it is.
     early_stopping : "auto" or bool
@@ -62,7 +70,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         for "direct". EigenPro learns the held-out rows in a last pass.
     tol : float
         How much the loss has to fall to be worth going on: relative, on held-out rows over the
-        last five looks (20 steps), or two passes of solvers that look once a pass; without
+        last five looks (20 steps), or two to six passes of solvers that look once a pass; without
         held-out rows a tenth of it, relative to the first value, on the training rows over the
         last three passes (32 steps at least), where solvers have no tolerance of their own.
     warm_start : bool
@@ -96,6 +104,9 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         nor for "averaged", which meets the rows in another order).
     binning_ : BinningDiagnostics
         For bins: how many there are, and how finely they cut the rows.
+    tuning_, relevance_ : Tuned, array
+        With learned scales: what was found and whether it helped, and by what share the error on
+        held-out rows rises without a column.
     kernel_, loss_, plan_, scaling_, expansion_
         The kernel with its bandwidth, the loss, what "auto" chose and why, the scaling or None, and
         the fitted function.

@@ -32,6 +32,8 @@ def _loss(estimator: Any, sample: Any, size: int) -> float:
     if "class_weight" in small.get_params(deep=False):
         small.set_params(class_weight=None)  # the sample may lack a class
     small.set_params(
+        kernel=estimator._kernel(estimator.features),
+        scales=None,
         features=Centers(size),
         solver="nystroem",
         loss=loss,

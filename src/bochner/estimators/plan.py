@@ -26,7 +26,8 @@ class Situation:
 
     `costs` is None for streams whose length nobody knows, `once` says that rows can be read only
     once, `categories` that columns hold text; `gain` finds out on a sample by what share four times
-    as many centres lower the loss. An exact machine may take so many `seconds`.
+    as many centres lower the loss. An exact machine may take so many `seconds`. `scaled` says that
+    a scale for each column is learned.
     """
 
     costs: Costs | None
@@ -36,6 +37,7 @@ class Situation:
     loss: type[Any]
     gain: Callable[[], float]
     seconds: float = PATIENCE
+    scaled: bool = False
 
     @property
     def rows(self) -> int | None:
@@ -128,6 +130,8 @@ def _method(situation: Situation) -> Plan:
     if not isinstance(kernel, ShiftInvariant):
         why = "of this kernel nothing is known but its values"
         return Plan("centers", "eigenpro", why, costs.eigenpro())
+    if situation.scaled and is_separable(kernel):
+        return _on_bins(situation, "a scale for each column is learned, which bins take as it is")
     if costs.eigenpro().seconds <= situation.seconds:
         return _on_centers(situation, costs)
     many = f"{costs.rows:,} rows are too many for a kernel function at each of them"
@@ -166,8 +170,11 @@ def _on_few_rows(situation: Situation, costs: Costs) -> Plan:
 
 def _on_bins(situation: Situation, why: str) -> Plan:
     solver = _solver_for(Binning(), situation)
-    cost = None if situation.costs is None else situation.costs.binning(GRIDS)
-    return Plan("binning", solver, why, cost)
+    costs = situation.costs
+    if costs is None:
+        return Plan("binning", solver, why)
+    cost = costs.binning(GRIDS)
+    return Plan("binning", solver, why, cost + costs.search() if situation.scaled else cost)
 
 
 def _require_frequencies(situation: Situation) -> None:

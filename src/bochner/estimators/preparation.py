@@ -20,7 +20,9 @@ from bochner.estimators.costs import Costs
 from bochner.estimators.hyperparameters import Hyperparameters
 from bochner.estimators.pilot import gain_of_centers
 from bochner.estimators.plan import Plan, Situation, planned
+from bochner.estimators.scales import learns, scaled_kernel, told
 from bochner.estimators.seeds import seed_of
+from bochner.estimators.self_tuning import Learned, learned
 from bochner.estimators.setup import Setup, in_single_precision
 from bochner.estimators.sources import (
     array_source,
@@ -33,7 +35,9 @@ from bochner.estimators.tables import Table, has_categories
 from bochner.estimators.targets import Targets
 from bochner.features import FeatureMap, prepare
 from bochner.kernels import Kernel
-from bochner.losses import Loss
+from bochner.losses import Loss, Quadratic
+from bochner.solvers import Solver
+from bochner.tuning import Tuned
 
 NOMINAL_OUTPUTS = 4  # for expected times: nobody has looked at the targets yet
 
@@ -45,8 +49,11 @@ class Preparation(Hyperparameters):
     """
 
     plan_: Plan
+    tuning_: Tuned
+    relevance_: NDArray[np.float64]
     _setup: Setup
     _table: Table | None
+    _learned: Learned | None = None
 
     @abstractmethod
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
@@ -74,7 +81,8 @@ class Preparation(Hyperparameters):
         before = self._setup if going_on else None
         features = before.features if before and is_auto(self.features) else self.features
         loss = before.loss if before and is_auto(self.loss) else self.loss
-        kernel: Kernel = Kernel.resolve(self._meant("kernel"))
+        scaled = self._learns(source, once)
+        kernel = self._kernel(features, scaled)
         if kernel.precomputed:
             require_square(source, once, self.scale)
         situation = Situation(
@@ -84,9 +92,12 @@ class Preparation(Hyperparameters):
             kernel,
             type(Loss.resolve("squared" if is_auto(loss) else loss)),
             partial(gain_of_centers, self, source),
+            scaled=scaled,
         )
         if self.max_seconds is not None:
-            situation = replace(situation, seconds=min(situation.seconds, self.max_seconds))
+            used = 0.0 if self._learned is None else self._learned.tuned.seconds
+            left = max(self.max_seconds - used, 0.0)
+            situation = replace(situation, seconds=min(situation.seconds, left))
         plan = planned(features, self.solver, situation)
         with threads(self.n_jobs):
             cost = None if plan.cost is None else plan.cost.by(thread_count())
@@ -102,8 +113,10 @@ class Preparation(Hyperparameters):
         """Return what holds for all calls: that of the first one, or what these rows say."""
         self.plan_ = plan
         loss: Loss = Loss.resolve(plan.loss)
-        kernel, features = self._kernel(plan), self._feature_map(plan)
-        recipe = f"kernel={kernel}, loss={loss}, features={features}, scale={self.scale!r}"
+        kernel, features = self._kernel(plan.features), self._feature_map(plan)
+        asked = kernel if self._learned is None else self.kernel
+        recipe = f"kernel={asked}, loss={loss}, features={features}, scale={self.scale!r}, "
+        recipe += f"scales={told(self.scales)}"
         if "class_weight" in (parameters := self.get_params(deep=False)):
             recipe += f", class_weight={parameters['class_weight']!r}"
         if going_on:
@@ -121,9 +134,37 @@ class Preparation(Hyperparameters):
         kernel, basis = prepare(kernel, features, sample, seed, np.float32, memory)
         return Setup(seed, loss, kernel, features, basis, scaling, targets, recipe)
 
-    def _kernel(self, plan: Plan) -> Kernel:
-        """Return the kernel, which "auto" leaves to the features."""
-        return Kernel.resolve(kernel_for(plan.features) if is_auto(self.kernel) else self.kernel)
+    def _learns(self, source: DataSource, once: bool) -> bool:
+        return learns(self, source.n_rows, source.n_columns, once or source.once)
+
+    def _tune(self, source: DataSource, classes: Any, going_on: bool, once: bool = False) -> None:
+        """Learn scales if they are to be learned; what goes on keeps those it has."""
+        if going_on:
+            return
+        self._learned = None
+        for name in ("tuning_", "relevance_"):
+            self.__dict__.pop(name, None)
+        if self._learns(source, once):
+            self._learned = learned(self, source, classes)
+            self.tuning_ = self._learned.tuned
+            self.relevance_ = self._learned.tuned.relevance
+
+    def _kernel(self, features: Any, scaled: bool = False) -> Kernel:
+        """Return the kernel, which "auto" leaves to the features, with its scales.
+
+        A plan speaks before scales are learned; most often they are those of a Laplacian kernel.
+        """
+        if self._learned is not None:
+            return self._learned.kernel
+        auto = "laplacian" if scaled else kernel_for(features)
+        return scaled_kernel(auto if is_auto(self.kernel) else self.kernel, self.scales)
+
+    def _alpha(self, solver: Solver[Any], loss: Loss, rows: int | None) -> Any:
+        """Return alpha as it was given, or the learned ridge for kernel ridge regression."""
+        ridge = solver.takes_ridge and isinstance(loss, Quadratic) and is_auto(self.alpha)
+        if self._learned is None or rows is None or not ridge:
+            return self.alpha
+        return self._learned.ridge / rows
 
     def _feature_map(self, plan: Plan) -> FeatureMap:
         """Return the feature map; where rows come from a table it knows which are categories."""

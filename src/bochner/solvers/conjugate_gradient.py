@@ -63,6 +63,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
     patience: ClassVar[int] = 2
+    takes_ridge: ClassVar[bool] = True
 
     tol: float = 1e-3
 

@@ -76,6 +76,7 @@ class Direct(Solver[DirectState], name="direct"):
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
     iterates: ClassVar[bool] = False
+    takes_ridge: ClassVar[bool] = True
 
     def check(self, problem: Problem) -> None:
         """Refuse centres that are not all rows, and more rows than the memory holds."""

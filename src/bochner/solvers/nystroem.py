@@ -78,6 +78,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
     patience: ClassVar[int] = 6  # on the way to a minimum this far off the loss may rise
+    takes_ridge: ClassVar[bool] = True
 
     tol: float = 1e-3
 

@@ -63,6 +63,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     held-out rows are looked at: every few steps, or after each pass (always where the weights move
     once a pass); `learns_held_out_rows` whether they are learned in a last pass. A solver that
     does not iterate is not to be stopped early; `patience` is how many looks without gain end it.
+    One that takes a ridge has the alpha of kernel ridge regression.
     """
 
     state_type: ClassVar[type[Any]] = State
@@ -73,6 +74,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     learns_held_out_rows: ClassVar[bool] = False
     iterates: ClassVar[bool] = True
     patience: ClassVar[int] = 5
+    takes_ridge: ClassVar[bool] = False
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that this solver cannot solve."""

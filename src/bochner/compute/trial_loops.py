@@ -1,0 +1,95 @@
+"""Trial loops: bins of few rows numbered anew, and ridge regression on them by backfitting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bochner.compute.bins import ROUND
+from bochner.compute.compiled import compiled
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
+HALF = np.uint64(32)
+ONE = np.uint64(1)
+EMPTY = -1
+
+
+# A product contracted with the subtraction would round differently before and after a move.
+@compiled(
+    "void(float32[::1], float64, float64, float64, uint64, float64[::1], float64[::1], "
+    "uint64[::1], uint64[::1], uint64[::1])",
+    fastmath=False,
+)
+def move_keys(x, before, after, shift, multiplier, old, new, old_bits, new_bits, keys):  # type: ignore[no-untyped-def]
+    """Move rows from the bins round(x before - shift) of a column to round(x after - shift).
+
+    `old` and `new` are room for a number a row; `old_bits` and `new_bits` are their bits, in which
+    the whole numbers stand.
+    """
+    for i in range(len(keys)):
+        old[i] = (x[i] * before - shift) + ROUND
+        new[i] = (x[i] * after - shift) + ROUND
+    for i in range(len(keys)):
+        keys[i] += multiplier * (new_bits[i] - old_bits[i])
+
+
+@compiled("int64(uint64[::1], int64, uint64[::1], int32[::1], int32[::1])")
+def number_keys(keys, known, table, numbers, out):  # type: ignore[no-untyped-def]
+    """Number the different keys of the first `known` rows; a row with another key gets -1.
+
+    `table` and `numbers` are room for a power of two of places, more than there are rows.
+    """
+    numbers[:] = EMPTY
+    mask, size = np.uint64(len(table) - 1), 0
+    for i in range(len(keys)):
+        key = keys[i]
+        place = (((key ^ (key >> HALF)) * MULTIPLIER) >> HALF) & mask
+        while numbers[place] != EMPTY and table[place] != key:
+            place = (place + ONE) & mask
+        if numbers[place] == EMPTY and i < known:
+            table[place], numbers[place] = key, size
+            size += 1
+        out[i] = numbers[place]
+    return size
+
+
+@compiled(
+    "void(int32[:, ::1], int64[::1], float64[:, ::1], float64[::1], float64, float64[:, ::1], "
+    "float64[:, ::1], float64[::1])"
+)
+def backfit(codes, starts, residual, weight, ridge, weights, sums, mass):  # type: ignore[no-untyped-def]
+    """Move the weights of each grid in turn to the minimum over them, the others being as they are.
+
+    The minimum of sum_i weight_i (residual_i - w_b(i))^2 + ridge sum_b w_b^2. `sums` and `mass`
+    are room for as many numbers as a grid has bins.
+    """
+    rows, outputs = residual.shape
+    for r in range(codes.shape[0]):
+        code, first, count = codes[r], starts[r], starts[r + 1] - starts[r]
+        for b in range(count):
+            mass[b] = ridge
+            for k in range(outputs):
+                sums[b, k] = -ridge * weights[first + b, k]
+        for i in range(rows):
+            b = code[i]
+            mass[b] += weight[i]
+            for k in range(outputs):
+                sums[b, k] += weight[i] * residual[i, k]
+        for b in range(count):
+            for k in range(outputs):
+                sums[b, k] /= mass[b]
+                weights[first + b, k] += sums[b, k]
+        for i in range(rows):
+            b = code[i]
+            for k in range(outputs):
+                residual[i, k] -= sums[b, k]
+
+
+@compiled("void(int32[:, ::1], int64[::1], float64[:, ::1], int64, float64[:, ::1])")
+def subtract(codes, starts, weights, first, out):  # type: ignore[no-untyped-def]
+    """Subtract the function's values at the rows from `first` on; unknown bins have none."""
+    for r in range(codes.shape[0]):
+        for i in range(len(out)):
+            b = codes[r, first + i]
+            if b >= 0:
+                for k in range(out.shape[1]):
+                    out[i, k] -= weights[starts[r] + b, k]

@@ -1,0 +1,50 @@
+"""Scales: what a user may say of the columns' scales."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bochner.estimators.choices import is_auto
+from bochner.estimators.plan import FEW_ROWS
+from bochner.kernels import Kernel, Stretched
+from bochner.losses import Loss, Smooth
+
+MANY_COLUMNS = 256  # for which a search takes long
+
+
+def require_scales(scales: Any) -> None:
+    """Refuse any text but "auto" and "learn"."""
+    if isinstance(scales, str) and scales not in ("auto", "learn"):
+        raise ValueError(
+            f"scales must be 'auto', 'learn', None or a number for each column; got {scales!r}."
+        )
+
+
+def scaled_kernel(kernel: Any, scales: Any) -> Kernel:
+    """Return the kernel on columns that are divided by given scales."""
+    resolved: Kernel = Kernel.resolve(kernel)
+    given = scales is not None and not isinstance(scales, str)
+    return Stretched(resolved, scales) if given else resolved  # type: ignore[arg-type]
+
+
+def learns(estimator: Any, rows: int | None, columns: int, once: bool) -> bool:
+    """Whether scales are to be learned: "auto" means so where nothing speaks against it.
+
+    That is where kernel, features and solver are open as well, the loss is smooth, rows are many,
+    columns are not, and all can be read again.
+    """
+    if not is_auto(estimator.scales):
+        return isinstance(estimator.scales, str)
+    is_open = all(map(is_auto, (estimator.kernel, estimator.features, estimator.solver)))
+    if not is_auto(estimator.loss) and not isinstance(Loss.resolve(estimator.loss), Smooth):
+        return False
+    many = rows is not None and rows > FEW_ROWS and columns <= MANY_COLUMNS
+    return is_open and many and not once
+
+
+def told(scales: Any) -> str:
+    """Return scales in words that differ for others."""
+    given = scales is not None and not isinstance(scales, str)
+    return str(np.asarray(scales).tolist()) if given else repr(scales)

@@ -1,0 +1,121 @@
+"""Self-tuning: scales, kernel and ridge for the rows that an estimator is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.compute.pool import single_blas
+from bochner.data import Batch, DataSource, Scaling
+from bochner.estimators.choices import bins, is_auto
+from bochner.estimators.scales import scaled_kernel
+from bochner.estimators.seeds import seed_of
+from bochner.features import FeatureMap
+from bochner.kernels import Kernel, Laplacian, Stretched
+from bochner.losses import Squared
+from bochner.solvers import Solver
+from bochner.tuning import Sample, Tuned, Tuning
+from bochner.tuning.exact import Judged, chosen, fitting, require_shift_invariant
+
+if TYPE_CHECKING:
+    from bochner.estimators.preparation import Preparation
+
+MOST_COLUMNS = 5_000
+MOST_NUMBERS = 50_000_000  # of a sample: whatever the memory budget, since scales depend on it
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was found, the kernel made of it, and alpha times the number of rows."""
+
+    tuned: Tuned
+    kernel: Kernel
+    ridge: float
+
+
+def learned(estimator: Preparation, source: DataSource, classes: Any) -> Learned:
+    """Search for scales on a sample of the rows; find kernel and ridge that go with them."""
+    tuning: Tuning = Tuning.resolve(estimator.tuning)
+    if not is_auto(estimator.kernel):
+        require_shift_invariant(Kernel.resolve(estimator.kernel))
+    seed = seed_of(estimator.random_state)
+    sample = _sample(estimator, source, classes, tuning, seed)
+    tuned = tuning.search(sample, seed, estimator.max_seconds)
+    with single_blas():
+        return _with_kernel(estimator, sample, tuned, seed)
+
+
+def _with_kernel(estimator: Preparation, sample: Sample, tuned: Tuned, seed: int) -> Learned:
+    given, scales = estimator.kernel, tuned.scales
+    laplacian = Learned(tuned, Stretched(Laplacian(1.0), scales), tuned.ridge)
+    if _is_open_laplacian(given) or (is_auto(given) and _only_bins(estimator)):
+        return laplacian
+    if is_auto(given):
+        best = chosen(sample, scales, seed)
+        return laplacian if isinstance(best.inner, Laplacian) else _of(tuned, best)
+    if sample.categorical:  # exact machines would take categories for numbers
+        return Learned(tuned, scaled_kernel(given, scales), tuned.ridge)
+    return _of(tuned, fitting(Kernel.resolve(given), sample, scales, seed))
+
+
+def _of(tuned: Tuned, best: Judged) -> Learned:
+    return Learned(tuned, best.kernel, best.ridge)
+
+
+def _is_open_laplacian(kernel: Any) -> bool:
+    if isinstance(kernel, str):
+        return kernel == "laplacian"
+    return isinstance(kernel, Laplacian) and isinstance(kernel.bandwidth, str)
+
+
+def _only_bins(estimator: Preparation) -> bool:
+    """Whether features or solver, or columns of text, leave nothing but bins."""
+    if not is_auto(estimator.features):
+        return bins(estimator.features)
+    if estimator._table is not None:
+        return True
+    solver = estimator.solver
+    return not is_auto(solver) and bins(Solver.resolve(solver).home(None))
+
+
+def _sample(
+    estimator: Preparation, source: DataSource, classes: Any, tuning: Tuning, seed: int
+) -> Sample:
+    if source.n_columns > MOST_COLUMNS:
+        raise ValueError(
+            f"Scales are learned for at most {MOST_COLUMNS:,} columns; got {source.n_columns:,}. "
+            "Leave scales=None, or take fewer columns."
+        )
+    batch = source.sample(min(tuning.rows, MOST_NUMBERS // source.n_columns), seed)
+    categorical = _categorical(estimator, source.n_columns)
+    targets = estimator._targets(source, Squared(), classes)
+    coded = targets(batch)
+    assert coded.y is not None  # targets refuse a batch without
+    X = _dense(_scaled(estimator, source, batch, categorical))
+    held_out = tuning.groups(batch.index, source.n_rows)
+    return Sample.of(
+        X, coded.y, coded.weight, categorical=categorical, held_out=held_out, seed=seed
+    )
+
+
+def _categorical(estimator: Preparation, n_columns: int) -> tuple[int, ...]:
+    given = estimator.features
+    columns = () if is_auto(given) else FeatureMap.resolve(given).categories(n_columns)
+    table = () if estimator._table is None else estimator._table.categorical
+    return tuple(sorted({*columns, *table}))
+
+
+def _scaled(
+    estimator: Preparation, source: DataSource, batch: Batch, categorical: tuple[int, ...]
+) -> Any:
+    if estimator.scale is None:
+        return batch.X
+    return Scaling.learn(source, estimator.scale).without(categorical).rows(batch.X)  # type: ignore[arg-type]
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    return np.asarray(X.toarray() if sp.issparse(X) else X)

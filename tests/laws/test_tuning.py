@@ -1,0 +1,444 @@
+"""What a search for scales promises: honest trials, no trap, and an estimator that uses it."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from bochner import KernelClassifier, KernelRegressor
+from bochner.compute.pool import threads
+from bochner.compute.random import Random
+from bochner.features import BinningBasis, Centers
+from bochner.kernels import Gaussian, Laplacian, Stretched
+from bochner.tuning import Sample, Tuning
+from bochner.tuning.exact import chosen, judged
+from bochner.tuning.groups import groups_of
+from bochner.tuning.sample import Drawn, depends_on_order
+from bochner.tuning.search import Search, Stage
+from bochner.tuning.trials import Trials
+
+FAST = Tuning(rows=2_000, grids=8)
+FACTORS = np.array([3.0, 1.0, 0.5, 2.0])
+
+
+def rows(n_rows=3_000, useless=6, seed=0):
+    """Return rows of which the first column tells most, the second some, and no other anything."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n_rows, 2 + useless))
+    return X, np.sin(12 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=n_rows)
+
+
+def drawn(seed=0, n_rows=400, categorical=(), outputs=1):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n_rows, 4))
+    for j in categorical:
+        X[:, j] = rng.integers(5, size=n_rows)
+    y = np.stack([np.sin(5 * X[:, 0] + k) for k in range(outputs)], axis=1)
+    weight = rng.uniform(0.5, 2.0, size=n_rows)
+    return Drawn(np.ascontiguousarray(X.T, np.float32), y, weight, 300, categorical)
+
+
+def settled(drawn, factors=FACTORS, grids=12):
+    found = Trials(drawn, grids, Random(1))
+    found.settle(dict(enumerate(factors)))
+    return found
+
+
+# ---------------------------------------------------------------- trials
+
+
+@pytest.mark.parametrize("categorical", [(), (2,), (0, 3)])
+def test_a_trial_with_moved_keys_is_one_with_keys_made_anew(categorical):
+    data = drawn(categorical=categorical)
+    move = {0: 1.5, 2: 4.0, 3: 0.25}
+    changed = np.array([move.get(j, factor) for j, factor in enumerate(FACTORS)])
+    moved = settled(data).errors([move], 0.3)
+    np.testing.assert_array_equal(moved, settled(data, changed).errors([{}], 0.3))
+    there_and_back = settled(data)
+    there_and_back.settle(move)
+    there_and_back.settle({j: FACTORS[j] for j in move})
+    np.testing.assert_array_equal(there_and_back.keys, settled(data).keys)
+
+
+def test_trials_do_not_depend_on_their_company_or_on_threads():
+    data = drawn(outputs=3)
+    moves = [{}, {0: 1.0}, {1: 9.0, 2: 0.0}]
+    with threads(2):
+        together = settled(data).errors(moves, 0.1)
+    with threads(1):
+        apart = np.concatenate([settled(data).errors([move], 0.1) for move in moves])
+    np.testing.assert_array_equal(together, apart)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_backfitting_ends_at_the_weighted_ridge_regression(outputs):
+    data, ridge = drawn(outputs=outputs), 0.5
+    found = settled(data)
+    codes, _ = found._codes({})
+    known, weight = data.known, data.weight[: data.known]
+    same = np.mean([code[:, None] == code[None, :known] for code in codes], axis=0)
+    mean = np.average(data.y[:known], axis=0, weights=weight)
+    a = np.linalg.solve(same[:known] + ridge * np.diag(1 / weight), data.y[:known] - mean)
+    errors = np.square(data.y[known:] - mean - same[known:] @ a).sum(axis=1)
+    np.testing.assert_allclose(found.errors([{}], ridge, 400)[0], errors, rtol=1e-5, atol=1e-9)
+
+
+def test_rows_are_together_as_often_as_the_kernel_says():
+    data = drawn(n_rows=310)
+    found = settled(data, grids=4_000)
+    codes, _ = found._codes({})
+    together = np.mean([code[300:, None] == code[None, :300] for code in codes], axis=0)
+    X = data.columns.T.astype(float)
+    exact = Stretched(Laplacian(1.0), 1 / FACTORS)(X[300:], X[:300])
+    np.testing.assert_allclose(together, exact, atol=0.05)
+
+
+def test_categories_are_told_apart_as_often_as_the_kernel_says():
+    codes = np.arange(2, dtype=np.float32)[None]
+    pair = Drawn(codes, np.zeros((2, 1)), np.ones(2), 1, (0,))
+    found = Trials(pair, 20_000, Random(0))
+    found.settle({0: 0.7})
+    together = np.mean(found.keys[:, 0] == found.keys[:, 1])
+    assert together == pytest.approx(np.exp(-0.7), abs=0.02)
+
+
+# ------------------------------------------------------- rows held out
+
+
+def test_one_hot_columns_move_together_and_constant_ones_not_at_all():
+    one_hot = np.eye(3)[np.arange(9) % 3]
+    other = np.eye(2)[np.arange(9) // 5]
+    X = np.hstack([one_hot, np.full((9, 1), 4.0), other, np.arange(9.0)[:, None]])
+    assert [list(group) for group in groups_of(X)] == [[0, 1, 2], [4, 5], [6]]
+
+
+def test_a_time_series_is_told_from_rows_on_their_own():
+    walk = np.cumsum(np.random.default_rng(0).normal(size=(2_000, 3)), axis=0)
+    assert depends_on_order(walk)
+    turns = np.random.default_rng(2).normal(size=(5, 3))[np.arange(2_000) % 5]
+    assert depends_on_order(turns + 0.1 * walk / walk.std())
+    assert not depends_on_order(walk[np.random.default_rng(1).permutation(2_000)])
+    assert Sample.of(walk, walk[:, :1], None).block is not None
+    assert Sample.of(walk, walk[:, :1], None, held_out="random").block is None
+
+
+@pytest.mark.parametrize("held_out", ["blocks", np.arange(1_000) % 37])
+def test_blocks_and_groups_are_held_out_whole(held_out):
+    X = np.arange(1_000.0)[:, None]
+    sample = Sample.of(X, X, None, held_out=held_out)
+    for seed in range(3):
+        part = sample.drawn(700, Random(seed))
+        places = np.round(part.columns[0] + X.mean()).astype(int)
+        known, others = (set(sample.block[some]) for some in np.split(places, [part.known]))
+        assert not known & others
+        assert 0.1 < len(others) / len(known | others) < 0.4
+
+
+def test_rows_without_weight_have_no_say():
+    X, y = rows()
+    weight = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
+    spoiled = np.where(weight == 0, 1e6, y)
+    some = [Sample.of(X, target[:, None], weight) for target in (y, spoiled)]
+    np.testing.assert_array_equal(some[0].y, some[1].y)
+    assert len(some[0]) == int(weight.sum())
+
+
+def test_the_size_of_weights_does_not_matter():
+    X, y = rows(1_500)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, size=len(y))
+    one, two = (FAST.search(Sample.of(X, y[:, None], w), 0) for w in (weight, 1e-4 * weight))
+    np.testing.assert_array_equal(one.scales, two.scales)
+    assert one.ridge == two.ridge
+
+
+def test_one_row_with_a_weight_is_not_enough():
+    with pytest.raises(ValueError, match="two rows at least"):
+        Sample.of(np.eye(3), np.eye(3), np.array([0.0, 1.0, 0.0]))
+    one_group = Sample.of(np.eye(40), np.eye(40), held_out=np.arange(40) // 39)
+    for seed in range(10):
+        assert 0 < one_group.drawn(5, Random(seed)).known < 5
+
+
+def test_the_errors_of_many_outputs_are_told_by_few():
+    y = np.eye(20)[np.random.default_rng(0).integers(20, size=4_000)]
+    few = Sample.of(np.zeros((4_000, 1)), y, None).y
+    assert few.shape[1] < 20
+    assert np.square(few).sum(axis=1).mean() == pytest.approx(1.0, rel=0.1)
+
+
+# -------------------------------------------------------------- searches
+
+
+def test_a_search_finds_the_columns_that_tell_something():
+    X, y = rows()
+    tuned = FAST.search(Sample.of(X, y[:, None], None), seed=0)
+    assert tuned.helped
+    assert tuned.learned_error < 0.5 * tuned.common_error
+    assert list(np.argsort(-tuned.relevance)[:2]) == [0, 1]
+    assert max(tuned.scales[:2]) < min(tuned.scales[2:])
+    assert tuned.trials > 50
+    assert "is kept" in str(tuned)
+
+
+def test_a_search_stays_with_one_bandwidth_where_no_other_is_better():
+    X, y = rows(1_000)
+    tuned = Tuning(seconds=1e-9).search(Sample.of(X, y[:, None], None), seed=0)
+    assert not tuned.helped
+    np.testing.assert_allclose(np.ptp(tuned.scales / X.std(axis=0)), 0.0, atol=1e-6)
+    assert "one bandwidth for all is kept" in str(tuned)
+
+
+def test_scales_that_do_not_stand_the_test_are_given_up():
+    X, y = rows(2_000)
+    search = Search(Sample.of(X, y[:, None]), patience=2, seed=0, deadline=np.inf)
+    search.run([Stage(1_000, 8, 1.0, 1)])
+    search.powers = search.common + 6.0  # so narrow that every row is on its own
+    tuned = search.tuned()
+    assert not tuned.helped
+    assert tuned.learned_error > tuned.common_error
+    np.testing.assert_allclose(tuned.scales, 1 / (search.per_width * 2.0**search.common))
+
+
+def test_neighbours_in_time_do_not_decide():
+    """Targets drift with the time, in another series elsewhere: narrow kernels must not win."""
+    rng = np.random.default_rng(0)
+
+    def series():
+        drift = np.cumsum(rng.normal(size=(2_000, 2)), axis=0) / 10
+        signal = np.repeat(rng.normal(size=400), 5)
+        X = np.hstack([signal[:, None] + 0.3 * rng.normal(size=(2_000, 1)), drift])
+        return X, (signal + np.sin(drift[:, 0] + rng.uniform(0, 6)))[:, None]
+
+    (X, y), (X_new, y_new) = series(), series()
+    errors = {}
+    for held_out in ("auto", "random"):
+        tuned = Tuning(2_000, 8, held_out=held_out).search(Sample.of(X, y, held_out=held_out), 0)
+        kernel = Stretched(Laplacian(1.0), tuned.scales)
+        model = KernelRegressor(kernel, solver="direct", alpha=tuned.ridge / len(y)).fit(X, y)
+        errors[held_out] = np.mean((model.predict(X_new) - y_new) ** 2)
+    assert errors["auto"] < errors["random"]
+
+
+def test_a_search_is_the_same_whatever_the_number_of_threads():
+    X, y = rows(1_500)
+    sample = Sample.of(X, y[:, None], None)
+    found = []
+    for number in (1, 2):
+        with threads(number):
+            found.append(FAST.search(sample, seed=3))
+    np.testing.assert_array_equal(found[0].scales, found[1].scales)
+    assert found[0].rounds == found[1].rounds
+
+
+def test_a_search_ends_in_time():
+    X, y = rows()
+    sample = Sample.of(X, y[:, None], None)
+    assert len(Tuning(seconds=1e-9).search(sample, 0).rounds) == 0
+    assert len(FAST.search(sample, 0, most_seconds=1e-9).rounds) == 0
+
+
+def test_exact_machines_find_the_bandwidth_and_the_smoother_kernel():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(1_500, 2))
+    smooth = Sample.of(X, np.sin(6 * X[:, :1] + 3 * X[:, 1:]), None)
+    best = chosen(smooth, np.ones(2), seed=0)
+    assert isinstance(best.kernel.kernel, Gaussian)
+    own = judged(Gaussian(0.001), smooth, np.ones(2), seed=0)
+    assert own.kernel.kernel.bandwidth == 0.001
+    assert best.beats(own)
+    steps = Sample.of(X, np.floor(8 * X[:, :1]), None)
+    assert isinstance(chosen(steps, np.array([0.1, 10.0]), seed=0).kernel.kernel, Laplacian)
+
+
+# ------------------------------------------------------------ estimators
+
+
+def regressor(**changes):
+    """Return a machine whose kernel is not open, unless that is asked for: it takes seconds."""
+    return KernelRegressor(
+        **{"kernel": "laplacian", "scales": "learn", "tuning": FAST, "random_state": 0} | changes
+    )
+
+
+def test_learned_scales_beat_one_bandwidth_and_tell_which_columns_matter():
+    X, y = rows(6_000)
+    X_test, y_test = rows(2_000, seed=1)
+    plain = KernelRegressor("laplacian", features="binning", random_state=0).fit(X, y)
+    model = regressor(kernel="auto").fit(X, y)
+    one, two = (np.mean((m.predict(X_test) - y_test) ** 2) for m in (plain, model))
+    assert two < 0.5 * one
+    assert model.tuning_.helped
+    assert list(np.argsort(-model.relevance_)[:2]) == [0, 1]
+    assert isinstance(model.kernel_, Stretched)
+    rough = regressor().fit(X, y)
+    np.testing.assert_array_equal(rough.kernel_.scales, rough.tuning_.scales)
+    assert isinstance(rough.expansion_.basis, BinningBasis)
+
+
+def test_labels_are_learned_with_scales_whatever_the_number_of_threads():
+    X, y = rows(4_000)
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, [0.0, 1.0])]
+    models = [
+        KernelClassifier("laplacian", scales="learn", tuning=FAST, n_jobs=jobs, random_state=0).fit(
+            X, labels
+        )
+        for jobs in (1, 2)
+    ]
+    assert models[0].score(X, labels) > 0.9
+    np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
+
+
+def test_a_given_kernel_gets_the_scales_and_a_bandwidth():
+    X, y = rows(2_000)
+    model = regressor(kernel="gaussian").fit(X, y)
+    assert isinstance(model.kernel_.kernel, Gaussian)
+    assert model.plan_.solver == "direct"
+    assert model.score(X, y) > 0.95
+    kept = regressor(kernel=Gaussian(0.3), features=Centers(200), solver="nystroem").fit(X, y)
+    assert kept.kernel_.kernel.bandwidth == 0.3
+
+
+def test_threads_do_not_change_the_scales_of_a_smooth_kernel():
+    X, y = rows(1_500)
+    one, two = (regressor(kernel="gaussian", n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.kernel_.scales, two.kernel_.scales)
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+def test_solvers_of_bins_get_a_kernel_that_has_bins():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(1_500, 2))
+    y = np.sin(6 * X[:, 0] + 3 * X[:, 1])  # for which the Gaussian kernel is better
+    model = regressor(kernel="auto", solver="cg").fit(X, y)
+    assert isinstance(model.kernel_.kernel, Laplacian)
+
+
+def test_going_on_with_another_kernel_or_other_scales_is_refused():
+    X, y = rows(3_500)
+    model = regressor(warm_start=True).fit(X, y)
+    for change in ({"kernel": "gaussian"}, {"scales": None}, {"scales": np.ones(8)}):
+        before = model.get_params(deep=False)
+        with pytest.raises(ValueError, match="Going on needs what the first fit had"):
+            model.set_params(**change).fit(X, y)
+        model.set_params(**before)
+
+
+def test_given_scales_are_those_of_a_stretched_kernel():
+    X, y = rows(500)
+    scales = np.linspace(0.5, 3.0, X.shape[1])
+    settings = {"features": "centers", "solver": "direct", "random_state": 0}
+    one = KernelRegressor(Gaussian(1.0), scales=scales, **settings).fit(X, y)
+    two = KernelRegressor(Stretched(Gaussian(1.0), scales), **settings).fit(X, y)
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    assert not hasattr(one, "tuning_")
+
+
+def test_columns_of_text_have_scales_too():
+    rng = np.random.default_rng(0)
+    n = 3_000
+    tree, noise = rng.integers(4, size=n), rng.integers(4, size=n)
+    frame = pd.DataFrame(
+        {"tree": np.array(list("abcd"))[tree], "noise": np.array(list("wxyz"))[noise]}
+    ).assign(size=rng.uniform(size=n))
+    model = regressor().fit(frame, tree + np.sin(6 * frame["size"]))
+    assert isinstance(model.expansion_.basis, BinningBasis)
+    assert model.relevance_[0] > 10 * abs(model.relevance_[1])
+    assert model.score(frame, tree + np.sin(6 * frame["size"])) > 0.95
+
+
+def test_sparse_rows_have_the_scales_of_dense_ones():
+    X, y = rows(2_500)
+    X = np.where(X < 0.3, 0.0, X)
+    dense, sparse = regressor().fit(X, y), regressor().fit(sp.csr_array(X), y)
+    np.testing.assert_array_equal(dense.tuning_.scales, sparse.tuning_.scales)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_clone_forgets_a_pickle_keeps_and_a_fit_that_goes_on_stays_with_what_was_learned():
+    X, y = rows(4_000)
+    model = regressor(warm_start=True, max_passes=2).fit(X, y)
+    tuned = model.tuning_
+    assert not hasattr(clone(model), "tuning_")
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    model.set_params(max_passes=20).fit(X, y)
+    assert model.tuning_ is tuned
+    model.set_params(scales=None, warm_start=False).fit(X, y)
+    assert not hasattr(model, "tuning_")
+    assert not hasattr(model, "relevance_")
+
+
+def test_streams_learn_scales_from_their_first_rows():
+    X, y = rows(4_000)
+    model = regressor(features="binning", solver="averaged")
+    for part in np.split(np.arange(4_000), 4):
+        model.partial_fit(X[part], y[part])
+    assert list(np.argsort(model.tuning_.scales)[:2]) == [0, 1]
+    assert model.score(X, y) > 0.8
+
+
+def test_scales_are_learned_by_default_where_all_is_open():
+    X, y = rows(3_200)
+    settings = {"tuning": FAST, "random_state": 0}
+    assert KernelRegressor(**settings).fit(X, y).tuning_.helped
+    for given in ({"scales": None}, {"kernel": "gaussian"}, {"solver": "nystroem"}):
+        assert not hasattr(KernelRegressor(**settings, **given).fit(X, y), "tuning_")
+    assert not hasattr(KernelRegressor(**settings).fit(X[:2_500], y[:2_500]), "tuning_")
+
+
+def test_a_plan_for_scales_that_are_still_to_be_learned_speaks_of_bins():
+    X, y = rows(4_000)
+    plan = regressor().plan(X, y)
+    assert (plan.features, plan.solver) == ("binning", "cg")
+    assert "a scale for each column" in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scales": "guess"}, "scales must be 'auto', 'learn', None"),
+        ({"scales": [1.0, -1.0]}, "finite positive numbers"),
+        ({"scales": [1.0, 2.0]}, "one scale for each of the 8 columns"),
+        ({"tuning": "guess"}, "tuning must be one of 'search'"),
+        ({"tuning": Tuning(rows=5)}, "rows of Tuning must be a whole number from 100 on"),
+        ({"tuning": Tuning(grids=True)}, "grids of Tuning must be a whole number"),
+        ({"tuning": Tuning(patience=0)}, "patience of Tuning"),
+        ({"tuning": Tuning(seconds=0)}, "seconds of Tuning must be positive"),
+        ({"tuning": Tuning(held_out="months")}, "'blocks' or a group for each row"),
+        ({"tuning": Tuning(held_out=[1, 2, 3])}, "a group for each row; got the shape"),
+        ({"kernel": lambda A, B: A @ B.T}, "shift-invariant kernels"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_with_a_sentence(changes, message):
+    X, y = rows(300)
+    with pytest.raises(ValueError, match=message):
+        regressor(**changes).fit(X, y)
+
+
+def test_too_many_columns_are_refused():
+    X = sp.random_array((50, 6_000), density=0.01, rng=0, format="csr")
+    with pytest.raises(ValueError, match="at most 5,000 columns"):
+        regressor().fit(X, np.arange(50.0))
+
+
+@pytest.mark.parametrize("y", [np.ones(300), np.arange(300.0) % 2])
+@pytest.mark.parametrize("kernel", ["auto", "laplacian"])
+@pytest.mark.parametrize("varies", [True, False])
+def test_constant_columns_and_targets_are_fine(y, kernel, varies):
+    X = np.hstack([np.ones((300, 2)), varies * (np.arange(300.0)[:, None] % 7)])
+    model = regressor(kernel=kernel).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert np.isfinite(model.tuning_.scales).all()
+
+
+def test_relevance_is_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    X, y = rows(1_500)
+    tuned = FAST.search(Sample.of(X, y[:, None], None), seed=0)
+    ax = tuned.plot_relevance(names=[f"c{j}" for j in range(8)], most=3)
+    assert len(ax.patches) == 3
+    assert ax.get_yticklabels()[-1].get_text() == "c0"
