@@ -215,4 +215,5 @@ def quietly(work: Callable[[], Any]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated")
         return work()

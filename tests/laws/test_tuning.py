@@ -1,6 +1,8 @@
 """What a search for scales promises: honest trials, no trap, and an estimator that uses it."""
 
 import pickle
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,9 @@ from sklearn.base import clone
 from bochner import KernelClassifier, KernelRegressor
 from bochner.compute.pool import threads
 from bochner.compute.random import Random
-from bochner.features import BinningBasis, Centers
+from bochner.data import ArraySource
+from bochner.estimators.going_on import grown
+from bochner.features import Binning, BinningBasis, Centers
 from bochner.kernels import Gaussian, Laplacian, Stretched
 from bochner.tuning import Sample, Tuning
 from bochner.tuning.exact import chosen, judged
@@ -21,6 +25,7 @@ from bochner.tuning.search import Search, Stage
 from bochner.tuning.trials import Trials
 
 FAST = Tuning(rows=2_000, grids=8)
+CONVERGED = SimpleNamespace(converged=True)
 FACTORS = np.array([3.0, 1.0, 0.5, 2.0])
 
 
@@ -378,6 +383,24 @@ def test_streams_learn_scales_from_their_first_rows():
         model.partial_fit(X[part], y[part])
     assert list(np.argsort(model.tuning_.scales)[:2]) == [0, 1]
     assert model.score(X, y) > 0.8
+
+
+def test_grids_are_not_added_where_there_is_no_time_for_them():
+    X, y = rows(3_500)
+    settings = {"features": "binning", "random_state": 0}
+    free = KernelRegressor("laplacian", **settings).fit(X, y)
+    assert free.binning_.grids > 64
+    seconds = free.history_["seconds"][-1]
+    basis = Binning().build(free.kernel_, ArraySource(X).sample(100), seed=0)
+    setup, training = replace(free._setup, basis=basis), replace(free._training, levels=())
+    progress = SimpleNamespace(seconds=seconds)
+    solution = SimpleNamespace(training=training, progress=progress, reason=CONVERGED)
+    walk = SimpleNamespace(held_out=X, setup=setup, problem=SimpleNamespace(rows=len(X)))
+    assert grown(walk, solution, 0.02, 2.9 * seconds, 0.0) is None
+    assert grown(walk, solution, 0.02, 3.1 * seconds, 0.0) is not None
+    training.levels = ()
+    walk.problem.rows = 2 * 10**6  # too many for as many grids again
+    assert grown(walk, solution, 0.02, None, 0.0) is None
 
 
 def test_scales_are_learned_by_default_where_all_is_open():

@@ -56,6 +56,27 @@ def on_larger_basis(training: Training, solver: Solver[Any], problem: Problem) -
     return larger
 
 
+def grown(
+    walk: Walk, solution: Solution, tol: float, most_seconds: float | None, since: float
+) -> Setup | None:
+    """Return a setup with a larger basis if the last growth was worth it and there is time for it.
+
+    The last one began `since` seconds after the fit did; the next, twice as large, will take twice
+    as long.
+    """
+    training, seconds = solution.training, solution.progress.seconds
+    if walk.held_out is None or not solution.reason.converged:
+        return None
+    if most_seconds is not None and seconds + 2 * (seconds - since) > most_seconds:
+        return None
+    loss = min(evaluation.loss for evaluation in training.evaluations)
+    if training.levels and loss > (1 - tol) * training.levels[-1]:
+        return None
+    larger = walk.setup.grown(walk.problem.rows)
+    training.levels += (loss,) if larger is not None else ()
+    return larger
+
+
 def last_pass(
     solver: Solver[Any], walk: Walk, solution: Solution, callbacks: Iterable[Callback]
 ) -> Solution:

@@ -22,6 +22,7 @@ from bochner.estimators.fitted_function import FittedFunction
 from bochner.estimators.going_on import (
     fingerprint,
     forget_rows,
+    grown,
     last_pass,
     on_larger_basis,
     on_new_rows,
@@ -83,14 +84,16 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         if going_on and setup.basis.is_of_rows and digest != self._digest:
             going_on = False  # other rows have other functions
             solver, setup, digest = self._settled(source, classes, going_on)
+        used = time.perf_counter() - began
         walk = self._walk(source, setup, solver)
         training = self._training_to_go_on(solver, walk.problem, digest) if going_on else None
         history = self._history(going_on)
         data = {} if is_stream(X) else {"X": X, "y": y, "metadata": metadata(sample_weight)}
         reporter = PassReporter(self, data, setup.attributes)
         reporter.begin(self.max_passes)
-        solution = self._run(solver, walk, training, history, reporter, began)
-        while (larger := self._grown(walk, solution)) is not None:
+        solution, since = self._run(solver, walk, training, history, reporter, began), used
+        while (larger := grown(walk, solution, self.tol, self.max_seconds, since)) is not None:
+            since = solution.progress.seconds
             try:
                 walk = self._walk(source, larger, solver)
             except KeyboardInterrupt:  # what was learned with fewer functions is not lost
@@ -153,29 +156,17 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         reporter: PassReporter,
         began: float,
     ) -> Solution:
-        grown = training is not None and len(training.levels) > 0
+        larger = training is not None and len(training.levels) > 0
         return run(
             solver,
             walk.problem,
             walk.source,
-            stop=self._rule(walk.held_out is not None, solver, grown) | Asked(reporter),
+            stop=self._rule(walk.held_out is not None, solver, larger) | Asked(reporter),
             callbacks=(history, reporter, *self._callbacks()),
             held_out=walk.held_out,
             training=training,
             used=time.perf_counter() - began,
         )
-
-    def _grown(self, walk: Walk, solution: Solution) -> Setup | None:
-        """Return a setup with a larger basis if the last growth was worth it."""
-        training = solution.training
-        if walk.held_out is None or not solution.reason.converged:
-            return None
-        loss = min(evaluation.loss for evaluation in training.evaluations)
-        if training.levels and loss > (1 - self.tol) * training.levels[-1]:
-            return None
-        larger = walk.setup.grown()
-        training.levels += (loss,) if larger is not None else ()
-        return larger
 
     def _learn_a_chunk(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
         going_on = self.__sklearn_is_fitted__()

@@ -86,9 +86,9 @@ class Setup:
     def _calibrates(self) -> bool:
         return isinstance(self.targets, Labels) and not is_likelihood(self.loss)
 
-    def grown(self) -> Setup | None:
-        """Return the same with a larger basis, None if there is none."""
-        basis = self.features.grown(self.basis, self.kernel, self.seed)
+    def grown(self, rows: int | None) -> Setup | None:
+        """Return the same with a larger basis for so many rows, None if there is none."""
+        basis = self.features.grown(self.basis, self.kernel, self.seed, rows)
         return None if basis is None else replace(self, basis=basis)
 
     def require(self, recipe: str) -> None:

@@ -20,6 +20,7 @@ from bochner.kernels import Kernel, Separable
 from bochner.kernels.separable import separable
 
 FEW_GRIDS, MANY_GRIDS = 64, 1024  # where their number is open
+MANY_ENTRIES = 130_000_000  # rows times grids: beyond, a doubling takes minutes and gains little
 GRID = 0x6121D  # keeps the draws of grids apart from others of the same seed
 
 
@@ -39,8 +40,8 @@ class Binning(FeatureMap, name="binning"):
     Parameters
     ----------
     grids : int or "auto"
-        The number of grids. "auto" adds grids until the loss on held-out rows stops falling, and
-        means 64 where no rows are held out.
+        The number of grids. "auto" adds grids until the loss on held-out rows stops falling, up to
+        1,024 and to 130 million rows times grids, and means 64 where no rows are held out.
     categorical : tuple of int or "auto"
         The columns whose whole numbers are categories. "auto": those columns of a data frame that
         hold text or categories; none of an array.
@@ -95,11 +96,15 @@ class Binning(FeatureMap, name="binning"):
         before = () if isinstance(self.categorical, str) else tuple(self.categorical)
         return replace(self, categorical=tuple(sorted({*before, *columns})))
 
-    def grown(self, basis: Basis, kernel: Kernel, seed: int) -> BinningBasis | None:
-        """Return the basis with twice as many grids, if their number is open."""
+    def grown(
+        self, basis: Basis, kernel: Kernel, seed: int, rows: int | None = None
+    ) -> BinningBasis | None:
+        """Return the basis with twice as many grids, if their number is open and work allows it."""
         assert isinstance(basis, BinningBasis)  # it is what `build` makes
         known = len(basis.grids)
         if self.grids != "auto" or 2 * known > MANY_GRIDS:
+            return None
+        if rows is not None and 2 * known * rows > MANY_ENTRIES:
             return None
         draw = partial(drawn, separable(kernel), basis.n_columns)
         categorical = self.categories(basis.n_columns)

@@ -55,7 +55,9 @@ class FeatureMap(Component, ABC, family="features"):
         """Return the same map for rows that have been scaled."""
         return self
 
-    def grown(self, basis: Basis, kernel: Kernel, seed: int) -> Basis | None:
+    def grown(
+        self, basis: Basis, kernel: Kernel, seed: int, rows: int | None = None
+    ) -> Basis | None:
         """Return a larger basis of the same kind to go on with; None if it is to stay as it is."""
         return None
 
