@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from bochner.callbacks import Callback
+from bochner.compute.blas import single_blas
 from bochner.compute.memory import memory_budget
-from bochner.compute.pool import single_blas
 from bochner.data import Batch, DataSource
 from bochner.features import Encoded, Groups
 from bochner.interruption import interruptible

@@ -12,10 +12,11 @@ from scipy import stats
 from threadpoolctl import ThreadpoolController
 
 from bochner.compute import memory
+from bochner.compute.blas import single_blas
 from bochner.compute.compiled import compiled
 from bochner.compute.exponential import exponential
 from bochner.compute.memory import free_memory, memory_budget
-from bochner.compute.pool import available_cores, each_tile, single_blas, sum_tiles, threads
+from bochner.compute.pool import available_cores, each_tile, sum_tiles, threads
 from bochner.compute.products import gram, product, transposed_product
 from bochner.compute.random import Random, row_hash
 from bochner.compute.turns import cosine_sine

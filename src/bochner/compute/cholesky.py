@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, get_blas_funcs, get_lapack_funcs
 
-from bochner.compute.pool import each_tile, single_blas
+from bochner.compute.blas import single_blas
+from bochner.compute.pool import each_tile
 
 BLOCK = 256  # columns of a panel: what one thread alone factorises
 ROWS = 256  # of a tile of a panel from which a product is subtracted

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
-from functools import cached_property
-from threading import Lock
+from contextvars import Context, ContextVar, copy_context
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
+
+from bochner.compute.blas import single_blas
 
 Work = Callable[[int, int], Any]
 MOST_THREADS = 1024  # threads start when they are needed, so a high ceiling costs nothing
@@ -57,8 +57,17 @@ def each_tile(work: Work, rows: int, tile: int) -> None:
     not depend on the number of threads. Calls from within a tile run in the calling thread.
     """
     walk = _Walk(work, rows, tile)
-    helpers = min(thread_count(), -(-rows // tile)) - 1
-    _share(walk, helpers)
+    helpers = min(thread_count(), -(-rows // tile), MOST_THREADS) - 1
+    try:
+        for _ in range(helpers):
+            walk.call(_idle_helper())
+        walk.run()
+        walk.close()
+    finally:  # also of an error or a Ctrl-C: nobody may go on writing when the caller does
+        walk.stopped = True
+        walk.close()
+    if walk.error is not None:
+        raise walk.error
 
 
 def sum_tiles(work: Work, rows: int, tile: int, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -83,24 +92,23 @@ def sum_tiles(work: Work, rows: int, tile: int, shape: tuple[int, ...]) -> NDArr
     return total
 
 
-@contextmanager
-def single_blas() -> Iterator[None]:
-    """Hold BLAS to one thread in this context."""
-    own = _blas.hold()
-    try:
-        yield
-    finally:
-        _blas.release(own)
-
-
 class _Walk:
     """The tiles of one call, taken one by one by the threads that share them."""
 
     def __init__(self, work: Work, rows: int, tile: int) -> None:
         self.work, self.rows, self.tile = work, rows, tile
         self.next, self.stopped, self.lock = 0, False, Lock()
+        self.helpers, self.closed, self.left = 0, False, Lock()
+        self.called: list[_Helper] = []
+        self.error: BaseException | None = None
+
+    def call(self, helper: _Helper) -> None:
+        """Call a helper, into the caller's context: what was said by np.errstate is part of it."""
+        self.called.append(helper)
+        helper.call(self, copy_context())
 
     def run(self) -> None:
+        """Work on tiles until there are no more."""
         token = _inside_tile.set(True)
         try:
             with single_blas():
@@ -117,98 +125,100 @@ class _Walk:
             start, self.next = self.next, self.next + self.tile
             return start
 
+    def enter(self) -> bool:
+        """Let a helper in, unless it comes too late."""
+        with self.lock:
+            if self.closed:
+                return False
+            if self.helpers == 0:
+                self.left.acquire()
+            self.helpers += 1
+            return True
 
-def _share(walk: _Walk, helpers: int) -> None:
-    # The context goes along, and with it what the caller said by np.errstate.
-    futures = [_threads().submit(copy_context().run, walk.run) for _ in range(helpers)]
-    try:
-        walk.run()
-        for future in _started(futures):
-            future.result()
-    finally:
-        walk.stopped = True
-        wait(_started(futures))
+    def leave(self) -> None:
+        """Let a helper out."""
+        with self.lock:
+            self.helpers -= 1
+            if self.helpers == 0:
+                self.left.release()
+
+    def close(self) -> None:
+        """Let no more helpers in, and wait until there are none."""
+        with self.lock:
+            self.closed = True
+        while self.called:
+            self.called.pop().dismiss(self)
+        with self.left:
+            pass
 
 
-def _started(futures: list[Future[None]]) -> list[Future[None]]:
-    """Return the helpers at work; those that have not begun find no tile left and are let go."""
-    return [future for future in futures if not future.cancel()]
+class _Helper:
+    """A thread that waits to be called to a walk.
 
-
-class _Blas:
-    """The BLAS libraries, held to one thread.
-
-    Some count their threads for each calling thread: every holder sets and restores its own
-    number. In the others there is one number for all: the first holder sets it, and the last one
-    to leave, perhaps in another thread, restores it.
+    The executor of the standard library takes 0.1 ms to have a thread at work, twice as long: as
+    long as many a tile takes.
     """
 
     def __init__(self) -> None:
-        self.lock, self.holders = Lock(), 0
-        self.found: list[tuple[Any, int]] = []
+        self.job: tuple[_Walk, Context] | None = None
+        self.lock, self.awake, self.called = Lock(), False, Lock()
+        self.called.acquire()
+        Thread(target=self._live, name="bochner", daemon=True).start()
 
-    @cached_property
-    def libraries(self) -> tuple[list[Any], list[Any]]:
-        """Those with a number for all threads, and those with one for each; found once."""
-        blas = ThreadpoolController().select(user_api="blas").lib_controllers
-        each = [library for library in blas if _counts_for_each_thread(library)]
-        return [library for library in blas if library not in each], each
-
-    def hold(self) -> list[tuple[Any, int]]:
+    def call(self, walk: _Walk, context: Context) -> None:
+        """Have the thread share a walk."""
         with self.lock:
-            shared, each = self.libraries
-            if self.holders == 0:
-                self.found = _limited(shared)
-            self.holders += 1
-        return _limited(each)
+            self.job = walk, context
+            if not self.awake:
+                self.awake = True
+                self.called.release()
 
-    def release(self, own: list[tuple[Any, int]]) -> None:
-        _restore(own)
+    def dismiss(self, walk: _Walk) -> None:
+        """Call off a call that the thread has not yet followed."""
         with self.lock:
-            self.holders -= 1
-            if self.holders == 0:
-                _restore(self.found)
+            if self.job is not None and self.job[0] is walk:
+                self.job = None
+                _idle.append(self)
+
+    def _live(self) -> None:
+        while True:
+            self.called.acquire()
+            while self._help():
+                pass
+
+    def _help(self) -> bool:
+        """Share a walk if there is one. Nothing of it may be held on to: it may be a matrix."""
+        with self.lock:
+            if self.job is None:
+                self.awake = False
+                return False
+            (walk, context), self.job = self.job, None
+        entered = walk.enter()
+        if entered:
+            try:
+                context.run(walk.run)
+            except BaseException as error:
+                walk.error = error
+        _idle.append(self)  # before the caller goes on, since it may call again at once
+        if entered:
+            walk.leave()
+        return True
 
 
-def _counts_for_each_thread(library: Any) -> bool:
-    layer = library.info().get("threading_layer")
-    return bool(library.internal_api == "mkl" or layer == "openmp")
-
-
-def _limited(libraries: list[Any]) -> list[tuple[Any, int]]:
-    """Hold libraries to one thread, and return what there was before."""
-    found = [(library, library.get_num_threads()) for library in libraries]
-    _restore([(library, 1) for library in libraries])
-    return found
-
-
-def _restore(numbers: list[tuple[Any, int]]) -> None:
-    for library, number in numbers:
-        # threadpoolctl 3.8 lets only the thread that came first change OpenBLAS and ignores the
-        # others; here the one that restores need not be the one that limited.
-        free = getattr(library, "clear_controlling_thread", lambda force: None)
-        free(force=True)
-        library.set_num_threads(number)
-        free(force=True)
-
-
-def _threads() -> ThreadPoolExecutor:
-    global _executor
-    with _executor_lock:
-        if _executor is None:
-            _executor = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="bochner")
-        return _executor
+def _idle_helper() -> _Helper:
+    try:
+        return _idle.pop()
+    except IndexError:
+        return _Helper()
 
 
 def _begin() -> None:
-    """Start without threads: they do not live on in a forked process, and locks may stay shut."""
-    global _blas, _executor, _executor_lock
-    _blas, _executor, _executor_lock = _Blas(), None, Lock()
+    """Start without threads: they do not live on in a forked process."""
+    global _idle
+    _idle = deque()
 
 
-_blas: _Blas
-_executor: ThreadPoolExecutor | None
-_executor_lock: Lock
+_idle: deque[_Helper]
 _begin()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin)

@@ -15,10 +15,11 @@ from bochner.compute.pool import each_tile
 Table = NDArray[np.float64]  # (rows, width): numbers that each row has
 
 TILE_ENTRIES = 16_384
-TILE_BINS = 8192
-TILE_PICKS = 65_536
+TILE_BINS = 32_768
+TILE_PICKS = 131_072
 FEWEST_PARTS, MOST_PARTS = 4, 16
-FEWEST_ENTRIES = 32_768  # of a part: fewer are done before another thread has woken up
+MANY_ENTRIES = 131_072  # of a part: Python between parts keeps the other thread waiting
+FEWEST_ENTRIES = 16_384  # of each of two: fewer are done before another thread has woken up
 SUMS = (
     "void(int32[::1], int32[::1], float32[:, ::1], int64, float64[:, ::1])",
     "void(int32[::1], int32[::1], float64[:, ::1], int64, float64[:, ::1])",
@@ -117,9 +118,10 @@ class Column:
 
 def part_entries(entries: int, bins: int) -> int:
     """Return how many entries a part of a sum has: more bins make parts dearer."""
-    most = min(MOST_PARTS, entries // FEWEST_ENTRIES)
-    parts = max(1, min(max(entries // max(2 * bins, 1), FEWEST_PARTS), most))
-    return max(1, -(-entries // parts))
+    most = max(min(2, entries // FEWEST_ENTRIES), entries // MANY_ENTRIES)
+    parts = max(1, min(max(entries // max(2 * bins, 1), FEWEST_PARTS), MOST_PARTS, most))
+    parts = 1 << (parts.bit_length() - 1)  # even, or one of two threads would wait for the other
+    return -(-max(1, entries) // parts)
 
 
 def joined(parts: Table) -> Table:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.callbacks import Callback
+from bochner.compute.pool import each_tile
 from bochner.data import Batch, DataSource, RandomAccess
 from bochner.estimators.choices import is_auto
 from bochner.estimators.setup import Setup
@@ -25,6 +26,7 @@ from bochner.solvers import Solver, State
 from bochner.stopping import OnePass
 
 HASHED_ROWS = 16_384  # at a time
+HASHED_BYTES = 1 << 20  # by one thread
 MOST_USED = 0.5  # of the bins: a model that uses fewer is made smaller when it is saved
 
 
@@ -173,8 +175,20 @@ def fingerprint(source: DataSource, setup: Setup, settings: str) -> bytes | None
     walk = source.batches(HASHED_ROWS) if at_hand else [source.sample(HASHED_ROWS, setup.seed)]
     for batch in walk:
         for array in _arrays(batch, setup):
-            digest.update(np.ascontiguousarray(array).data)
+            digest.update(_digest(np.ascontiguousarray(array)))
     return digest.digest()
+
+
+def _digest(array: NDArray[Any]) -> bytes:
+    """Return the digests of some rows of an array at a time, all of them together."""
+    rows = max(1, HASHED_BYTES // max(1, array.nbytes // len(array)))
+    found = [b""] * -(-len(array) // rows)
+
+    def work(top: int, bottom: int) -> None:
+        found[top // rows] = hashlib.blake2b(array[top:bottom].data).digest()
+
+    each_tile(work, len(array), rows)
+    return b"".join(found)
 
 
 def _arrays(batch: Batch, setup: Setup) -> list[NDArray[Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.pool import single_blas
+from bochner.compute.blas import single_blas
 from bochner.data import Batch, DataSource, Scaling
 from bochner.estimators.choices import bins, is_auto
 from bochner.estimators.scales import scaled_kernel

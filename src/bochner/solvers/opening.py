@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 
-from bochner.compute.pool import single_blas
+from bochner.compute.blas import single_blas
 from bochner.compute.products import gram
 from bochner.data import Batch
 from bochner.features import SeededBasis

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, lapack
 
 from bochner.component import Component
-from bochner.compute.pool import single_blas
+from bochner.compute.blas import single_blas
 from bochner.losses import Quadratic, Smooth
 from bochner.solvers.look import Look
 from bochner.solvers.opening import curvature

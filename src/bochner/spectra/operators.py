@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
-from bochner.compute.pool import single_blas
+from bochner.compute.blas import single_blas
 from bochner.compute.products import gram, product, transposed_product
 
 
