@@ -12,7 +12,7 @@ from eigenpro_common import SETTINGS, Look, few_of, first, fitted, rows_of, watc
 from eigenpro_mnist import looks, show
 
 SETTING = SETTINGS["mnist"]
-SIZE = 30_000
+SIZE, PAPER_SIZE = 30_000, 60_000
 GOAL = 0.016
 PASSES, PLAIN_PASSES = 10, 40
 PAPER_BATCH = 256
@@ -24,33 +24,40 @@ def race_of_features(given: argparse.Namespace) -> tuple[Figures, list[Figures]]
     """Fit both; return the figures. There is no target."""
     print(f"\nPart 2. MNIST, {SIZE:,} random Fourier features, squared loss, {SETTING}.")
     data = rows_of("mnist", given.data, given.rows)
-    features, plain_passes = Fourier(SIZE), PLAIN_PASSES if given.rows is None else PASSES
+    plain_passes = PLAIN_PASSES if given.rows is None else PASSES
     few = few_of(data)
     fitted(few, SETTING, features=Fourier(256), solver=EigenPro(), max_passes=2)  # compiles
-    eigenpro = watched(data, SETTING, features=features, solver=EigenPro(), max_passes=PASSES)
+    eigenpro, more = (
+        watched(data, SETTING, features=Fourier(size), solver=EigenPro(), max_passes=PASSES)
+        for size in (SIZE, PAPER_SIZE)
+    )
     show("EigenPro", eigenpro)
+    show(f"EigenPro, {PAPER_SIZE:,} features as in Table 3", more)
     goal = max(GOAL, min(look.error for look in eigenpro))
     plain = watched(
         data,
         SETTING,
         lambda looks: looks[-1].error <= goal,
-        features=features,
+        features=Fourier(SIZE),
         solver=EigenPro(eigenvectors=0, batch_size=PAPER_BATCH),
         max_passes=plain_passes,
     )
     show(f"plain gradient, batches of {PAPER_BATCH}, at most {plain_passes} passes", plain)
-    print(f"\npasses to {goal:.2%}; in Table 3, with 60,000 features: 8 to 1.4%, and 82 to 1.5%")
+    print(f"\npasses to {GOAL:.2%} and {goal:.2%}; in Table 3, with {PAPER_SIZE:,} features: 8 to")
+    print("1.4%, and 82 to 1.5%")
+    lines = ("EigenPro", eigenpro), (f"EigenPro, {PAPER_SIZE:,}", more), ("plain gradient", plain)
     table(
-        ("", "passes", "fit s"),
-        [line("EigenPro", eigenpro, goal), line("plain gradient", plain, goal)],
+        ("", "passes", "fit s", "passes", "fit s"),
+        [(name, *reached(found, GOAL), *reached(found, goal)) for name, found in lines],
     )
-    return {"goal": goal, "eigenpro": looks(eigenpro), "plain": looks(plain)}, []
+    figures = {"eigenpro": looks(eigenpro), "more_features": looks(more), "plain": looks(plain)}
+    return {"goal": goal} | figures, []
 
 
-def line(name: str, lines: list[Look], goal: float) -> tuple[str, str, str]:
-    """Return how soon an error was reached, as text."""
+def reached(lines: list[Look], goal: float) -> tuple[str, str]:
+    """Return how soon an error was reached, as text: passes and seconds."""
     look = first(lines, goal)
     if look is not None:
-        return name, str(look.passes), f"{look.seconds:.1f}"
-    last = lines[-1]
-    return name, f"more than {last.passes} ({last.error:.2%})", f"more than {last.seconds:.1f}"
+        return str(look.passes), f"{look.seconds:.1f}"
+    best, last = min(look.error for look in lines), lines[-1]
+    return f"more than {last.passes} (best {best:.2%})", f"more than {last.seconds:.1f}"

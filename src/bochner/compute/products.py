@@ -85,21 +85,28 @@ def _summed(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
     return total
 
 
-@compiled(
-    "void(float32[:, ::1], int64[::1], int64, float32[:, ::1], float64[:, ::1])",
-    "void(float64[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
-    "void(float32[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
-    fastmath={"contract", "reassoc"},
-)
-def add_row_products(matrix, rows, start, weights, out):  # type: ignore[no-untyped-def]
+def add_row_products(
+    matrix: NDArray[Any], rows: NDArray[np.int64], start: int, weights: NDArray[Any], out: Any
+) -> None:
     """Add to `out` the products of some rows of a matrix, from column `start` on, with weights.
 
     `weights` is of shape (outputs, columns). Rows are read where they are: for few outputs a
     product is as fast as the memory, and a copy for BLAS would take as long again. They go by
-    twos, so that weights are read half as often; the sums of a row do not depend on the other, and
-    the last of an odd number is its own partner. Weights in double precision make sums in double
-    precision.
+    twos or fours, so that weights are read less often; the sums of a row do not depend on the
+    others. Weights in double precision make sums in double precision.
     """
+    mixed = matrix.dtype == np.float32 and weights.dtype == np.float64
+    loop = _add_by_fours if mixed else _add_by_twos
+    loop(matrix, rows, start, weights, out)
+
+
+@compiled(
+    "void(float32[:, ::1], int64[::1], int64, float32[:, ::1], float64[:, ::1])",
+    "void(float64[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
+    fastmath={"contract", "reassoc"},
+)
+def _add_by_twos(matrix, rows, start, weights, out):  # type: ignore[no-untyped-def]
+    """Add the products of rows two by two; the last of an odd number is its own partner."""
     outputs, width = weights.shape
     for i in range(0, len(rows), 2):
         last = min(i + 1, len(rows) - 1)
@@ -143,6 +150,41 @@ def add_row_products(matrix, rows, start, weights, out):  # type: ignore[no-unty
 
 
 @compiled(
+    "void(float32[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
+    fastmath={"contract", "reassoc"},
+)
+def _add_by_fours(matrix, rows, start, weights, out):  # type: ignore[no-untyped-def]
+    """Add the products of rows four by four; the last one stands in for those that are missing."""
+    outputs, width = weights.shape
+    end, sums, more = len(rows) - 1, np.empty(4), np.empty(4)
+    for i in range(0, len(rows), 4):
+        second, third, fourth = min(i + 1, end), min(i + 2, end), min(i + 3, end)
+        w = matrix[rows[i], start : start + width]
+        x = matrix[rows[second], start : start + width]
+        y = matrix[rows[third], start : start + width]
+        z = matrix[rows[fourth], start : start + width]
+        for k in range(0, outputs, 2):
+            last = min(k + 1, outputs - 1)
+            a, b = weights[k], weights[last]
+            s = t = u = v = S = T = U = V = 0.0
+            for j in range(width):
+                s += w[j] * a[j]
+                t += x[j] * a[j]
+                u += y[j] * a[j]
+                v += z[j] * a[j]
+                S += w[j] * b[j]
+                T += x[j] * b[j]
+                U += y[j] * b[j]
+                V += z[j] * b[j]
+            sums[0], sums[1], sums[2], sums[3] = s, t, u, v
+            more[0], more[1], more[2], more[3] = S, T, U, V
+            for r in range(min(4, len(rows) - i)):
+                out[i + r, k] += sums[r]
+                if last > k:
+                    out[i + r, last] += more[r]
+
+
+@compiled(
     "void(float32[:, ::1], int64[::1], int64, float32[:, ::1], float32[:, ::1])",
     "void(float64[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
     "void(float32[:, ::1], int64[::1], int64, float64[:, ::1], float64[:, ::1])",
@@ -152,7 +194,7 @@ def add_column_products(matrix, rows, start, values, out):  # type: ignore[no-un
     """Add to `out`, (outputs, columns), the products of columns from `start` on with values.
 
     `values`, (rows, outputs), belong to some rows of the matrix. Rows go by fours: the sums are
-    then read and written a fourth as often.
+    then read and written a fourth as often. Outputs go by twos: so do the rows then.
     """
     outputs, width = out.shape
     i = 0
@@ -161,11 +203,23 @@ def add_column_products(matrix, rows, start, values, out):  # type: ignore[no-un
         b = matrix[rows[i + 1], start : start + width]
         c = matrix[rows[i + 2], start : start + width]
         d = matrix[rows[i + 3], start : start + width]
-        for k in range(outputs):
+        k = 0
+        while k + 2 <= outputs:
+            total, other = out[k], out[k + 1]
+            s, t, u, v = values[i, k], values[i + 1, k], values[i + 2, k], values[i + 3, k]
+            S, T = values[i, k + 1], values[i + 1, k + 1]
+            U, V = values[i + 2, k + 1], values[i + 3, k + 1]
+            for j in range(width):
+                p, q, x, y = a[j], b[j], c[j], d[j]
+                total[j] += (p * s + q * t) + (x * u + y * v)
+                other[j] += (p * S + q * T) + (x * U + y * V)
+            k += 2
+        while k < outputs:
             total = out[k]
             s, t, u, v = values[i, k], values[i + 1, k], values[i + 2, k], values[i + 3, k]
             for j in range(width):
                 total[j] += (a[j] * s + b[j] * t) + (c[j] * u + d[j] * v)
+            k += 1
         i += 4
     while i < len(rows):
         a = matrix[rows[i], start : start + width]

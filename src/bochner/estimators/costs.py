@@ -66,11 +66,11 @@ class Costs:
     def nystroem(self, centers: int) -> Cost:
         """Return the cost of passes with so many centres, and of two Cholesky factors."""
         pairs = float(self.rows * centers)
-        kept = 4 * pairs + 16 * centers**2 <= self.memory
+        kept = 4 * pairs + 12 * centers**2 <= self.memory
         passes = 1 if kept else NYSTROEM_PASSES
         work = passes * self._value * pairs + NYSTROEM_PASSES * self._kept * pairs
-        work += MULTIPLY_DOUBLE * centers**3
-        return self._cost(work, int(4 * pairs * kept) + 24 * centers**2)
+        work += 0.7 * MULTIPLY_DOUBLE * centers**3
+        return self._cost(work, int(4 * pairs * kept) + 16 * centers**2)
 
     def binning(self, grids: int) -> Cost:
         """Return the cost of bins and of products with them."""

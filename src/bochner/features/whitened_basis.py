@@ -39,7 +39,7 @@ class WhitenedBasis(Basis):
 
     size: int
     _lower: NDArray[np.float64] | None
-    _factor: tuple[Any, NDArray[np.float64]] | None
+    _factor: tuple[Any, NDArray[np.float32]] | None
 
     def __init__(self, inner: DenseBasis, jitter: float) -> None:
         self.inner, self.size, self.jitter = inner, inner.end(None), jitter
@@ -164,18 +164,19 @@ class WhitenedBasis(Basis):
 
     def tabulated(self, rows: int | None, memory: int) -> Basis:
         """Return this basis on columns k(x, Z) that are kept, if they fit beside two factors."""
-        inner = self.inner.tabulated(rows, memory - 16 * self.size**2)
+        inner = self.inner.tabulated(rows, memory - 12 * self.size**2)
         if inner is self.inner or not isinstance(inner, DenseBasis):
             return self
         basis = WhitenedBasis(inner, self.jitter)
         basis._lower, basis._factor = self._lower, self._factor
         return basis
 
-    def factor(self, curvature: float, ridge: float, intercept: bool) -> NDArray[np.float64]:
+    def factor(self, curvature: float, ridge: float, intercept: bool) -> NDArray[np.float32]:
         """Return the Cholesky factor of what curvature Phi'Phi / n + ridge I is if Z are the rows.
 
         Then Phi'Phi / n = L'L / M for M centres (the same, Eq. 13), and the mean L'1 / M stands
-        beside it for the intercept, whose row is the last.
+        beside it for the intercept, whose row is the last. It only guides conjugate gradients, for
+        which single precision does: they take as many steps.
         """
         key = curvature, ridge, intercept
         if self._factor is None or self._factor[0] != key:
@@ -195,10 +196,10 @@ class WhitenedBasis(Basis):
         mine, others = self.centers.index, other.centers.index
         return mine is not None and others is not None and np.array_equal(mine, others)
 
-    def _moments(self, curvature: float, ridge: float, intercept: bool) -> NDArray[np.float64]:
+    def _moments(self, curvature: float, ridge: float, intercept: bool) -> NDArray[np.float32]:
         size, scale = self.size, curvature / max(self.size, 1)
-        out = np.zeros((size + 1, size + 1))
-        lower_gram(self.lower, out[:size, :size])
+        out = np.zeros((size + 1, size + 1), np.float32)
+        lower_gram(self.lower.astype(np.float32), out[:size, :size])
         out *= scale
         np.einsum("ii->i", out)[:size] += max(ridge, FLOOR * float(np.trace(out)))
         if intercept:

@@ -64,9 +64,9 @@ class FactoredMetric(Metric):
     The unknowns of all outputs may be one column, the outputs of a function beside each other.
     """
 
-    def __init__(self, lower: NDArray[np.float64]) -> None:
+    def __init__(self, lower: NDArray[np.float32]) -> None:
         self.lower = lower
-        self._solved: NDArray[np.float64] = np.empty(0)
+        self._solved: NDArray[np.float32] = np.empty(0, np.float32)
 
     def stepped(
         self,
