@@ -52,7 +52,8 @@ def compare_solvers(given: argparse.Namespace) -> tuple[list[Line], list[Line]]:
 def compare(name: str, given: argparse.Namespace) -> Line:
     """Print the table of one set."""
     task, setting = TASKS[name], SETTINGS[name]
-    print(f"\n{task.title}: {setting}, C {setting.C:g}")
+    epsilon = f", epsilon {setting.epsilon:g}" if task.kind == "numbers" else ""
+    print(f"\n{task.title}: {setting}, C {setting.C:g}{epsilon}")
     auto = one(name, "auto", given, 60 * given.minutes)
     seconds = min(max(auto["seconds"] or 0.0, AT_LEAST), 60 * given.minutes)
     lines = [auto, *(one(name, model, given, seconds) for model in contenders(setting))]

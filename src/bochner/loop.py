@@ -97,27 +97,26 @@ class Run:
         )
         with closed_at_the_end(batches):
             for batch in batches:
-                self._take(batch)
-                reason = INTERRUPTED if interrupted.is_set() else self.stop(self._progress())
+                progress = self._take(batch)
+                reason = INTERRUPTED if interrupted.is_set() else self.stop(progress)
                 if reason is not None:
                     return reason
         if training.position == began == 0:
             return END_OF_STREAM
         return self._end_pass()
 
-    def _take(self, batch: Batch) -> None:
+    def _take(self, batch: Batch) -> Progress:
         training = self.training
         # BLAS would keep its threads spinning after a norm of a few thousand numbers, on the cores
         # that the tiles need.
         with single_blas():
             training.state = self.solver.advance(self.problem, training.state, batch)
-        training.position += 1
-        training.step += 1
+        training.position, training.step = training.position + 1, training.step + 1
         training.rows += len(batch)
         self._refuse_infinities()
         if self.solver.looks == "steps" and training.step % STEPS_BETWEEN_LOOKS == 0:
             self._look()
-        self._tell(self._progress())
+        return self._tell(self._progress())
 
     def _end_pass(self) -> Reason | None:
         training, known = self.training, len(self.training.state.pass_losses)
@@ -127,8 +126,8 @@ class Run:
         self._refuse_infinities()
         if self.solver.looks == "passes" and len(training.state.pass_losses) > known:
             self._look()
-        self._tell(self._progress())
-        return END_OF_STREAM if self.source.once else self.stop(self._progress())
+        progress = self._tell(self._progress())
+        return END_OF_STREAM if self.source.once else self.stop(progress)
 
     def _look(self) -> None:
         held_out = self.held_out
@@ -172,9 +171,10 @@ class Run:
             expansion=partial(self.solver.expansion, self.problem, training.state),
         )
 
-    def _tell(self, progress: Progress) -> None:
+    def _tell(self, progress: Progress) -> Progress:
         for callback in self.callbacks:
             callback(progress)
+        return progress
 
     @contextmanager
     def _last_word_on_error(self) -> Iterator[None]:

@@ -5,6 +5,8 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
+import weakref
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from bochner.compute.compiled import compiled
 from bochner.compute.exponential import exponential
 from bochner.compute.memory import free_memory, memory_budget
 from bochner.compute.pool import available_cores, each_tile, sum_tiles, threads
-from bochner.compute.products import gram, product, transposed_product
+from bochner.compute.products import add_row_products, gram, product, transposed_product
 from bochner.compute.random import Random, row_hash
 from bochner.compute.turns import cosine_sine
 
@@ -225,6 +227,40 @@ def test_the_error_state_of_the_caller_holds_in_the_helpers():
 def test_thread_counts_without_meaning_are_refused(n_jobs):
     with pytest.raises(ValueError, match="n_jobs"), threads(n_jobs):
         pass
+
+
+def test_helpers_that_come_too_late_are_used_again():
+    with threads(3):
+        for _ in range(3_000):
+            each_tile(lambda a, b: None, 4, 1)
+    assert sum(thread.name == "bochner" for thread in threading.enumerate()) < 20
+
+
+def test_a_helper_keeps_nothing_of_the_last_walk():
+    array = np.ones(1000)
+    alive = weakref.ref(array)
+    with threads(2):
+        each_tile(lambda a, b, x=array: time.sleep(0.002), 8, 1)
+    del array
+    assert eventually(lambda: alive() is None)
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 5])
+@pytest.mark.parametrize("rows", [1, 4, 7])
+def test_products_with_weights_in_double_precision_are_exact_for_any_number_of_rows(rows, outputs):
+    rng = np.random.default_rng(0)
+    A, W = rng.normal(size=(9, 40)).astype(np.float32), rng.normal(size=(outputs, 30))
+    chosen, out = rng.permutation(9)[:rows], np.ones((rows, outputs))
+    add_row_products(A, chosen, 5, W, out)
+    np.testing.assert_allclose(out, 1 + A[chosen, 5:35].astype(float) @ W.T, rtol=1e-12)
+
+
+def eventually(holds):
+    """Whether something becomes true within some seconds."""
+    end = time.perf_counter() + 10
+    while not holds() and time.perf_counter() < end:
+        time.sleep(0.01)
+    return holds()
 
 
 def test_sums_over_tiles_do_not_depend_on_the_number_of_threads():

@@ -1,4 +1,4 @@
-"""Bins: fingerprints of the cells that rows lie in, and sums over the rows of a cell."""
+"""Bins: fingerprints of the cells that rows lie in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
-from bochner.compute.pool import each_tile, thread_count
 
 Codes = NDArray[np.int32]  # (grids, rows): the number of a row's bin in each grid, -1 if unknown
 
@@ -19,7 +18,6 @@ ROUND = 6755399441055744.0
 ROUND_BITS = int(np.float64(ROUND).view(np.uint64))
 FURTHEST = 2.0**51  # whole numbers beyond would be misread
 TILE = 1024  # rows whose fingerprints stay in the L1 cache
-GATHERED_ROWS = 8_192, 131_072  # at a time, fewest and most: a grid's weights are read for each
 FILLED = 4  # a column is worked on as a whole if more than a quarter of it is not zero
 
 
@@ -98,54 +96,6 @@ def fingerprints(
     return out
 
 
-def gather(codes: Codes, starts: NDArray[np.int64], weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the sum over the grids of the weights of each row's bins, (rows, outputs).
-
-    The bins of grid r have the weights from `starts[r]` on; unknown bins weigh 0.
-    """
-    weights = writable(weights)
-    out = np.zeros((codes.shape[1], weights.shape[1]))
-
-    def add(top: int, bottom: int) -> None:
-        part = codes[:, top:bottom]
-        if weights.shape[1] == 1:
-            _gather(part, starts, weights[:, 0], out[top:bottom, 0])
-        else:
-            _gather_rows(part, starts, weights, out[top:bottom])
-
-    fewest, most = GATHERED_ROWS
-    each_tile(add, len(out), min(max(-(-len(out) // thread_count()), fewest), most))
-    return out
-
-
-def scatter(
-    codes: Codes,
-    starts: NDArray[np.int64],
-    values: NDArray[np.float64],
-    out: NDArray[Any],
-    factor: float = 1.0,
-) -> None:
-    """Add to each bin `factor` times the sum of the values (rows, outputs) of its rows.
-
-    A grid is summed by one thread, in the order of the rows and in float64.
-    """
-    values = writable(values)
-    if len(out) != starts[-1]:
-        raise ValueError(f"There are {starts[-1]} bins; got room for {len(out)} sums.")
-
-    def add(grid: int, _: int) -> None:
-        place = out[starts[grid] : starts[grid + 1]]
-        sums = np.zeros(place.shape)
-        if values.shape[1] == 1:
-            _scatter(codes[grid], values[:, 0], sums[:, 0])
-        else:
-            _scatter_rows(codes[grid], values, sums)
-        sums *= factor
-        np.add(place, sums, out=place, casting="unsafe")
-
-    each_tile(add, len(codes), 1)
-
-
 @compiled(
     "void(float32[:, ::1], int64[::1])",
     "void(float64[:, ::1], int64[::1])",
@@ -205,43 +155,3 @@ def _fingerprints(filled, filled_columns, rows, columns, values, inverse, shift,
         j = columns[e]
         number = np.uint64(np.int64(((values[e] * inverse[j] - shift[j]) + ROUND) - ROUND))
         out[rows[e]] += (number - zeros[j]) * multiplier[j]
-
-
-@compiled(
-    "void(int32[:, :], int64[::1], float32[:], float64[:])",
-    "void(int32[:, :], int64[::1], float64[:], float64[:])",
-)
-def _gather(codes, starts, weights, out):  # type: ignore[no-untyped-def]
-    for r in range(codes.shape[0]):
-        start = starts[r]
-        for i in range(codes.shape[1]):
-            if codes[r, i] >= 0:
-                out[i] += weights[start + codes[r, i]]
-
-
-@compiled(
-    "void(int32[:, :], int64[::1], float32[:, ::1], float64[:, ::1])",
-    "void(int32[:, :], int64[::1], float64[:, ::1], float64[:, ::1])",
-)
-def _gather_rows(codes, starts, weights, out):  # type: ignore[no-untyped-def]
-    for r in range(codes.shape[0]):
-        start = starts[r]
-        for i in range(codes.shape[1]):
-            if codes[r, i] >= 0:
-                for k in range(out.shape[1]):
-                    out[i, k] += weights[start + codes[r, i], k]
-
-
-@compiled("void(int32[:], float64[:], float64[:])")
-def _scatter(codes, values, out):  # type: ignore[no-untyped-def]
-    for i in range(len(codes)):
-        if codes[i] >= 0:
-            out[codes[i]] += values[i]
-
-
-@compiled("void(int32[:], float64[:, ::1], float64[:, ::1])")
-def _scatter_rows(codes, values, out):  # type: ignore[no-untyped-def]
-    for i in range(len(codes)):
-        if codes[i] >= 0:
-            for k in range(out.shape[1]):
-                out[codes[i], k] += values[i, k]

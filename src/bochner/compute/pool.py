@@ -54,8 +54,13 @@ def each_tile(work: Work, rows: int, tile: int) -> None:
     """Call work(start, stop) for every tile [start, stop) of range(rows), on the pool.
 
     The tiles are handed out in order and must write to different places; then the result does
-    not depend on the number of threads. Calls from within a tile run in the calling thread.
+    not depend on the number of threads. Calls from within a tile run in the calling thread,
+    unless there is but one.
     """
+    if 0 < rows <= tile:
+        with single_blas():
+            work(0, rows)
+        return
     walk = _Walk(work, rows, tile)
     helpers = min(thread_count(), -(-rows // tile), MOST_THREADS) - 1
     try:

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bochner.compute.bin_sums import gather, scatter, tally
 from bochner.compute.bin_table import BinTable
-from bochner.compute.bins import FURTHEST, Columns, fingerprints, gather, scatter
+from bochner.compute.bins import FURTHEST, Columns, fingerprints
 from bochner.compute.pool import each_tile
 from bochner.features.basis import Basis
 
@@ -123,7 +124,7 @@ class BinningBasis(Basis):
 
     def count(self, code: NDArray[np.int32], total: NDArray[np.int32]) -> None:
         """Add the number of rows in each bin to `total`."""
-        scatter(code.T, self.starts, np.ones((len(code), 1)), total[:, None])
+        tally(code.T, self.starts, total)
 
     def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
         """Return the weights of an earlier basis, so scaled that the function is the same."""

@@ -17,6 +17,7 @@ from bochner.data.source import DataSource
 from bochner.features.basis import Basis
 from bochner.features.store import Block, Store
 
+AHEAD = 4  # groups that a solver may look at together
 READ_ROWS = 16_384  # at a time
 ORDER = 0x6E0D  # keeps the order of groups apart from other draws of the same seed
 
@@ -148,10 +149,14 @@ class Encoded(DataSource):
 
 @dataclass(frozen=True)
 class Group:
-    """A column of a code: for each row, which of the group's functions it has, -1 for none."""
+    """A column of a code: for each row, which of the group's functions it has, -1 for none.
+
+    `ahead` are some that come next.
+    """
 
     number: int
     pieces: tuple[NDArray[np.int32], ...]
+    ahead: tuple[Group, ...] = ()
 
     @property
     def code(self) -> NDArray[np.int32]:
@@ -182,9 +187,14 @@ class Groups(DataSource):
 
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
         """Walk through the groups, one at a time whatever the size."""
-        for number in Random(seed, ORDER, pass_).permutation(self.n_columns)[start:]:
-            pieces = tuple(part[:, number] for part in self._codes)
-            yield replace(self._rows, X=Group(int(number), pieces))
+        order = Random(seed, ORDER, pass_).permutation(self.n_columns)
+        groups = [self._group(int(number)) for number in order]
+        for place in range(start, len(groups)):
+            ahead = groups[place + 1 : (place // AHEAD + 1) * AHEAD]
+            yield replace(self._rows, X=replace(groups[place], ahead=tuple(ahead)))
+
+    def _group(self, number: int) -> Group:
+        return Group(number, tuple(part[:, number] for part in self._codes))
 
     def sample(self, size: int, seed: int = 0) -> Batch:
         """Return some rows without their codes."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.minima import minimized
+from bochner.compute.pool import each_tile
 from bochner.compute.segments import Column, Entries
 from bochner.features import BinningBasis, Group
 from bochner.problem import Problem
@@ -36,7 +38,8 @@ class CoordinateDescentState(State):
     weights, what the first grid tells of it); `fall` by how much the steps of the
     pass under way did, `full_fall` those of the last pass through all bins, and `steepest` is the
     largest slope at zero weights. `active` are the bins of each grid for passes in between, of
-    which `between` have been made since the last full one. `seen` is how many grids the pass has
+    which `between` have been made since the last full one; `found` those of the next grids of a
+    full pass. `seen` is how many grids the pass has
     been through, `stage` where on the path it is.
     """
 
@@ -57,6 +60,7 @@ class CoordinateDescentState(State):
     first_fall: float = 0.0
     steepest: float = 0.0
     active: dict[int, Active] = field(default_factory=dict)
+    found: dict[int, Active] = field(default_factory=dict)
 
     @property
     def at_zero(self) -> bool:
@@ -131,14 +135,38 @@ def descend(
 def _found_active(
     state: CoordinateDescentState, descent: Descent, grid: Group, penalty: Penalty
 ) -> Active:
-    """Return the bins that have a weight or whose slope would give them one; list them if few."""
+    """Return the bins that have a weight or whose slope would give them one; list them if few.
+
+    In a pass through all bins those of some grids are found together, a thread for each; that
+    is most of the work. The slopes are then those before the first of these grids moved: what
+    changes until it is a grid's turn concerns which bins it moves, not how far.
+    """
+    together = [grid, *grid.ahead] if state.full and penalty.l1 > 0.0 else [grid]
+    if grid.number not in state.found:
+        found = _each(lambda one: _steep(state, descent, one, penalty), together)
+        state.found = {one.number: active for one, active in zip(together, found, strict=True)}
+    active = state.found.pop(grid.number)
+    state.active.pop(grid.number, None)
+    if len(active.numbers) <= MOST_ACTIVE * len(state.weights[state.place(grid)]):
+        state.active[grid.number] = active
+    return active
+
+
+def _steep(
+    state: CoordinateDescentState, descent: Descent, grid: Group, penalty: Penalty
+) -> Active:
     assert state.rows is not None
     weights, height = state.weights[state.place(grid)], state.basis.height
     column, numbers = Column(grid.code, len(weights)), np.arange(len(weights))
     if penalty.l1 > 0.0:
         numbers = descent.steep(state.rows, column, weights, height, penalty.l1)
-    active = Active(numbers, column.picked(numbers))
-    state.active.pop(grid.number, None)
-    if len(numbers) <= MOST_ACTIVE * len(weights):
-        state.active[grid.number] = active
-    return active
+    return Active(numbers, column.picked(numbers))
+
+
+def _each(work: Callable[[Group], Active], grids: list[Group]) -> list[Active]:
+    """Return the results for several grids by several threads, for one by all of them."""
+    if len(grids) == 1:
+        return [work(grids[0])]
+    found: dict[int, Active] = {}
+    each_tile(lambda place, _: found.update({place: work(grids[place])}), len(grids), 1)
+    return [found[place] for place in range(len(grids))]

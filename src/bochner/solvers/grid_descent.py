@@ -86,9 +86,11 @@ class Descent:
 
     def sums(self, rows: FittedRows, bins: Bins) -> Table:
         """Return g and h of each bin and output."""
-        outputs, height = rows.f.shape[1], bins.height
-        factors = np.repeat([height, height**2], outputs) / rows.mass
-        return bins.entries.sums(rows.table, 0, 2 * outputs) * factors
+        outputs, factor = rows.f.shape[1], bins.height / rows.mass
+        sums = bins.entries.sums(rows.table, 0, 2 * outputs)
+        sums[:, :outputs] *= factor
+        sums[:, outputs:] *= factor * bins.height
+        return sums
 
     def take(self, rows: FittedRows, bins: Bins) -> tuple[Table, float]:
         """Move the predictions; return the new weights, and by how much the model fell."""
