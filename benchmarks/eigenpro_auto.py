@@ -9,6 +9,7 @@ import argparse
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from eigenpro_common import (
 
 NAMES = tuple(TASKS)
 SINGLE = ("direct", "eigenpro", "nystroem", "dsg")
-VECTORS = "SVM"
+VECTORS, QUICK_VECTORS = "SVM", "SVM, epsilon 0.1"  # the default epsilon, beside a better one
+EPSILON = 0.1
 GRACE = 90  # seconds for reading, a first small fit, repeating a short one and predicting
 AT_LEAST = 20  # seconds that every single solver gets
 POINT, SHARE = 0.001, 0.01  # how near to auto's error is as good: classes, numbers
@@ -52,8 +54,7 @@ def compare_solvers(given: argparse.Namespace) -> tuple[list[Line], list[Line]]:
 def compare(name: str, given: argparse.Namespace) -> Line:
     """Print the table of one set."""
     task, setting = TASKS[name], SETTINGS[name]
-    epsilon = f", epsilon {setting.epsilon:g}" if task.kind == "numbers" else ""
-    print(f"\n{task.title}: {setting}, C {setting.C:g}{epsilon}")
+    print(f"\n{task.title}: {setting}, {setting.vectors(task.kind)}")
     auto = one(name, "auto", given, 60 * given.minutes)
     seconds = min(max(auto["seconds"] or 0.0, AT_LEAST), 60 * given.minutes)
     lines = [auto, *(one(name, model, given, seconds) for model in contenders(setting))]
@@ -65,7 +66,7 @@ def compare(name: str, given: argparse.Namespace) -> Line:
 def contenders(setting: Setting) -> list[str]:
     """Return who takes part beside auto."""
     bins = ["binning"] if setting.kind == "laplacian" else []
-    return [*SINGLE, *bins, VECTORS]
+    return [*SINGLE, *bins, VECTORS, *([QUICK_VECTORS] if setting.epsilon != EPSILON else [])]
 
 
 def shown(task: Any, line: Line) -> tuple[str, ...]:
@@ -96,7 +97,8 @@ def judged(result: Line) -> list[Line]:
     auto, *others = result["lines"]
     if auto["error"] is None:
         return [target(f"{result['set']}: auto failed: {auto['note']}", False)]
-    good = [x for x in others if x["model"] != VECTORS and as_good(x, auto, result["kind"])]
+    ours = [x for x in others if x["model"] in OURS]
+    good = [x for x in ours if as_good(x, auto, result["kind"])]
     verdicts = []
     if good:
         fastest = min(good, key=lambda line: line["seconds"])
@@ -107,7 +109,8 @@ def judged(result: Line) -> list[Line]:
     vectors = next(line for line in others if line["model"] == VECTORS)
     if vectors["error"] is not None:
         text = f"{result['set']}: auto takes {auto['seconds']:.2f} s, target at most the "
-        text += f"{vectors['seconds']:.2f} s of scikit-learn's support vector machine"
+        text += f"{vectors['seconds']:.2f} s of scikit-learn's support vector machine (errors "
+        text += f"{auto['error']:.4g} and {vectors['error']:.4g})"
         verdicts.append(target(text, auto["seconds"] <= vectors["seconds"]))
     return verdicts
 
@@ -125,8 +128,9 @@ def as_good(line: Line, auto: Line, kind: str) -> bool:
 
 def fit(data: Split, setting: Setting, model: str, seconds: float) -> Any:
     """Return a contender, fitted."""
-    if model == VECTORS:
-        return support_vectors(data, setting)
+    if model not in OURS:
+        epsilon = setting.epsilon if model == VECTORS else EPSILON
+        return support_vectors(data, replace(setting, epsilon=epsilon))
     return fitted(data, setting, **OURS[model], memory_budget=BUDGET, max_seconds=seconds)
 
 

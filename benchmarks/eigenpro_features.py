@@ -21,8 +21,9 @@ Figures = dict[str, Any]
 
 
 def race_of_features(given: argparse.Namespace) -> tuple[Figures, list[Figures]]:
-    """Fit both; return the figures. There is no target."""
-    print(f"\nPart 2. MNIST, {SIZE:,} random Fourier features, squared loss, {SETTING}.")
+    """Fit all three; return the figures. There is no target."""
+    print(f"\nPart 2. MNIST, {SIZE:,} random Fourier features if not said otherwise, squared loss,")
+    print(f"{SETTING}.")
     data = rows_of("mnist", given.data, given.rows)
     plain_passes = PLAIN_PASSES if given.rows is None else PASSES
     few = few_of(data)
@@ -37,7 +38,7 @@ def race_of_features(given: argparse.Namespace) -> tuple[Figures, list[Figures]]
     plain = watched(
         data,
         SETTING,
-        lambda looks: looks[-1].error <= goal,
+        lambda looks: looks[-1].error <= GOAL,
         features=Fourier(SIZE),
         solver=EigenPro(eigenvectors=0, batch_size=PAPER_BATCH),
         max_passes=plain_passes,
@@ -55,7 +56,7 @@ def race_of_features(given: argparse.Namespace) -> tuple[Figures, list[Figures]]
 
 
 def reached(lines: list[Look], goal: float) -> tuple[str, str]:
-    """Return how soon an error was reached, as text: passes and seconds."""
+    """Return how soon an error was reached, as text: passes and seconds; else the best error."""
     look = first(lines, goal)
     if look is not None:
         return str(look.passes), f"{look.seconds:.1f}"

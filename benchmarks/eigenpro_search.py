@@ -24,7 +24,7 @@ FACTORS = tuple(2.0 ** np.arange(-3.5, 3.1, 0.5))  # times the median distance
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 MOST_ROWS = 60_000
 NARROWER, MORE_RIDGE = (0.5, 0.5**0.5, 1.0), (1.0, 10.0)
-COSTS, EPSILONS = (1.0, 10.0, 100.0), (0.1, 0.01, 0.001)
+COSTS, EPSILONS = (1.0, 10.0, 100.0, 1000.0), (0.1, 0.01, 0.001, 0.0001)
 FIXED = {"mnist": 5.0}  # bandwidths that are given
 
 
@@ -36,7 +36,7 @@ def search_all(given: argparse.Namespace) -> None:
 
 
 def search(name: str, given: argparse.Namespace) -> Setting:
-    """Return the bandwidth, the ridge and the C with the least error on held-out rows."""
+    """Return bandwidth, ridge, C and epsilon with the least error on held-out rows."""
     setting = SETTINGS[name]
     data = rows_of(name, given.data, given.rows).held_out(ROWS)
     bandwidths = [FIXED[name]] if name in FIXED else median(data, setting) * np.array(FACTORS)

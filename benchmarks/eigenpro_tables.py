@@ -166,7 +166,7 @@ def show(name: str, data: Split, setting: Setting, lines: list[Line]) -> None:
     """Print one set's table."""
     rows, columns = data.X.shape
     print(f"\n{name}: {rows:,} rows x {columns}, {len(data.X_test):,} test rows")
-    print(f"{setting}, ridge {setting.ridge:g}, C {setting.C:g}")
+    print(f"{setting}, ridge {setting.ridge:g}, {setting.vectors(data.task.kind)}")
     titles = ("model", f"test {data.task.unit}", "fit s", "best of", "")
     values = [
         (x["model"], data.task.shown(x["error"]), f"{x['seconds']:.2f}", x["runs"], x["note"])

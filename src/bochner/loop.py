@@ -97,26 +97,27 @@ class Run:
         )
         with closed_at_the_end(batches):
             for batch in batches:
-                progress = self._take(batch)
-                reason = INTERRUPTED if interrupted.is_set() else self.stop(progress)
+                self._take(batch)
+                reason = INTERRUPTED if interrupted.is_set() else self.stop(self._progress())
                 if reason is not None:
                     return reason
         if training.position == began == 0:
             return END_OF_STREAM
         return self._end_pass()
 
-    def _take(self, batch: Batch) -> Progress:
+    def _take(self, batch: Batch) -> None:
         training = self.training
         # BLAS would keep its threads spinning after a norm of a few thousand numbers, on the cores
         # that the tiles need.
         with single_blas():
             training.state = self.solver.advance(self.problem, training.state, batch)
-        training.position, training.step = training.position + 1, training.step + 1
+        training.position += 1
+        training.step += 1
         training.rows += len(batch)
         self._refuse_infinities()
         if self.solver.looks == "steps" and training.step % STEPS_BETWEEN_LOOKS == 0:
             self._look()
-        return self._tell(self._progress())
+        self._tell(self._progress())
 
     def _end_pass(self) -> Reason | None:
         training, known = self.training, len(self.training.state.pass_losses)
@@ -126,8 +127,8 @@ class Run:
         self._refuse_infinities()
         if self.solver.looks == "passes" and len(training.state.pass_losses) > known:
             self._look()
-        progress = self._tell(self._progress())
-        return END_OF_STREAM if self.source.once else self.stop(progress)
+        self._tell(self._progress())
+        return END_OF_STREAM if self.source.once else self.stop(self._progress())
 
     def _look(self) -> None:
         held_out = self.held_out
@@ -171,10 +172,9 @@ class Run:
             expansion=partial(self.solver.expansion, self.problem, training.state),
         )
 
-    def _tell(self, progress: Progress) -> Progress:
+    def _tell(self, progress: Progress) -> None:
         for callback in self.callbacks:
             callback(progress)
-        return progress
 
     @contextmanager
     def _last_word_on_error(self) -> Iterator[None]:

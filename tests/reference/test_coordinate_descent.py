@@ -194,7 +194,7 @@ def test_rows_of_weight_zero_are_as_if_absent(loss):
 
 @losses
 def test_the_number_of_threads_changes_no_bit(loss):
-    big, y = np.tile(X, (30, 1)), np.tile(TARGETS[type(loss)], (30, 1))
+    big, y = np.tile(X, (120, 1)), np.tile(TARGETS[type(loss)], (120, 1))
     big += 1e-3 * np.random.default_rng(1).normal(size=big.shape)
     source, weights = encoded(big, y, rows=10_000), []
     for n in (1, 2, 3):
@@ -225,13 +225,15 @@ def test_steep_bins_and_their_rows_are_found(outputs):
 
 
 @losses
-def test_an_interrupted_run_goes_on_bit_for_bit(loss):
+@pytest.mark.parametrize("passes", [0, 1])
+def test_an_interrupted_run_goes_on_bit_for_bit(loss, passes):
     source, outputs = encoded(X, TARGETS[type(loss)]), TARGETS[type(loss)].shape[1]
     problem = Problem(source.basis, loss, 1e-4, outputs, True, rows=ROWS)
-    solver, half_way = CoordinateDescent(path=2), RowLimit(ROWS * (4 * GRIDS + 5))
+    solver = CoordinateDescent(path=2)
     whole = run(solver, problem, source, stop=Passes(9))
-    half = run(solver, problem, source, stop=half_way)
+    half = run(solver, problem, source, stop=RowLimit(ROWS * (passes * GRIDS + 5)))
     assert half.training.position == 5
+    assert bool(half.training.state.found) == (passes == 1)  # amid grids that were looked at
     kept = pickle.loads(pickle.dumps(copy.deepcopy(half.training)))
     rest = run(solver, problem, source, stop=Passes(9), training=kept)
     assert np.array_equal(rest.expansion.weights, whole.expansion.weights)

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import bochner.solvers.nystroem as module
 from bochner import KernelClassifier, KernelRegressor
+from bochner.compute.cholesky import jittered_cholesky
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import CenterBasis, Centers, Encoded, Fourier, TabulatedBasis, WhitenedBasis
@@ -233,6 +234,14 @@ def test_repeated_rows_without_regularisation_are_fine(two_classes, loss, alpha)
     for expansion in (solution.expansion, solution.expansion.simplified()):
         assert np.mean(np.sign(expansion(X)) == Y) > 0.9
         assert np.isfinite(expansion.weights).all()
+
+
+def test_the_factor_of_a_wide_kernel_with_a_tiny_ridge_needs_no_jitter():
+    rows = np.random.default_rng(0).normal(size=(800, 3))
+    basis = Centers(400).build(Gaussian(10.0), ArraySource(rows).sample(800), seed=0)
+    moments = WhitenedBasis(basis, 1e-12)._moments(1.0, 1e-9, intercept=True)
+    assert moments.dtype == np.float32
+    assert jittered_cholesky(moments, 0.0)[1] == 0.0
 
 
 def test_the_norm_of_the_weights_is_that_of_the_kernel(outputs):

@@ -46,8 +46,7 @@ def scatter(
     A grid is summed by one thread, in the order of the rows and in float64.
     """
     values = writable(values)
-    if len(out) != starts[-1]:
-        raise ValueError(f"There are {starts[-1]} bins; got room for {len(out)} sums.")
+    _require_room(out, starts)
 
     def add(grid: int, _: int) -> None:
         place = out[starts[grid] : starts[grid + 1]]
@@ -64,11 +63,17 @@ def scatter(
 
 def tally(codes: Codes, starts: NDArray[np.int64], out: NDArray[np.int32]) -> None:
     """Add to each bin the number of its rows."""
+    _require_room(out, starts)
 
     def add(grid: int, _: int) -> None:
         _tally(codes[grid], out[starts[grid] : starts[grid + 1]])
 
     each_tile(add, len(codes), 1)
+
+
+def _require_room(out: NDArray[Any], starts: NDArray[np.int64]) -> None:
+    if len(out) != starts[-1]:
+        raise ValueError(f"There are {starts[-1]} bins; got room for {len(out)} sums.")
 
 
 @compiled(

@@ -35,10 +35,13 @@ def cholesky(A: NDArray[Any]) -> NDArray[Any]:
     return A
 
 
-def jittered_cholesky(A: NDArray[Any], jitter: float) -> tuple[NDArray[Any], float]:
+def jittered_cholesky(
+    A: NDArray[Any], jitter: float, least: float | None = None
+) -> tuple[NDArray[Any], float]:
     """Return L with L L' = A + jitter mean(diag A) I, in the place of A, 0 above, and the jitter.
 
-    A jitter that does not suffice is multiplied by 10, a jitter of 0 becomes the precision.
+    A jitter that does not suffice is multiplied by 10, a jitter of 0 becomes `least`, the
+    precision if that is None.
     """
     diagonal = A.diagonal().copy()
     mean = float(diagonal.mean()) if len(A) else 0.0
@@ -48,7 +51,7 @@ def jittered_cholesky(A: NDArray[Any], jitter: float) -> tuple[NDArray[Any], flo
             return _cleared(cholesky(A)), jitter
         except LinAlgError:
             _mirror(A)
-            jitter = 10 * jitter or float(np.finfo(A.dtype).eps)
+            jitter = 10 * jitter or least or float(np.finfo(A.dtype).eps)
     raise LinAlgError(
         "The kernel matrix of the centres has no Cholesky factor: it is far from positive "
         "definite, or it has entries that are not finite. Give a positive definite kernel."
@@ -88,13 +91,17 @@ def solve(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
 
 
 def lower_gram(L: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
-    """Write L'L of a lower triangular L, which is 0 above the diagonal, to `out`; return it."""
+    """Write L'L of a lower triangular L, which is 0 above the diagonal, to `out`; return it.
+
+    Products are made in the precision of `out`.
+    """
     tops = range(0, len(L), SIDE)
     corners = [(i, j) for j in tops for i in tops if i <= j]
 
     def fill(number: int, _: int) -> None:
         i, j = corners[number]
-        tile = L[j:, i : i + SIDE].T @ L[j:, j : j + SIDE]
+        left, right = (L[j:, k : k + SIDE].astype(out.dtype, copy=False) for k in (i, j))
+        tile = left.T @ right
         out[i : i + SIDE, j : j + SIDE] = tile
         out[j : j + SIDE, i : i + SIDE] = tile.T
 

@@ -55,7 +55,7 @@ def each_tile(work: Work, rows: int, tile: int) -> None:
 
     The tiles are handed out in order and must write to different places; then the result does
     not depend on the number of threads. Calls from within a tile run in the calling thread,
-    unless there is but one.
+    unless the walk has a single tile.
     """
     if 0 < rows <= tile:
         with single_blas():
@@ -71,8 +71,7 @@ def each_tile(work: Work, rows: int, tile: int) -> None:
     finally:  # also of an error or a Ctrl-C: nobody may go on writing when the caller does
         walk.stopped = True
         walk.close()
-    if walk.error is not None:
-        raise walk.error
+    walk.raise_error()
 
 
 def sum_tiles(work: Work, rows: int, tile: int, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -98,7 +97,10 @@ def sum_tiles(work: Work, rows: int, tile: int, shape: tuple[int, ...]) -> NDArr
 
 
 class _Walk:
-    """The tiles of one call, taken one by one by the threads that share them."""
+    """The tiles of one call, taken one by one by the threads that share them.
+
+    `called` are the helpers that were asked; the lock `left` is held while some are inside.
+    """
 
     def __init__(self, work: Work, rows: int, tile: int) -> None:
         self.work, self.rows, self.tile = work, rows, tile
@@ -124,6 +126,15 @@ class _Walk:
             raise
         finally:
             _inside_tile.reset(token)
+
+    def raise_error(self) -> None:
+        """Raise what a helper has met; kept here, it would keep alive all that the walk knows."""
+        error, self.error = self.error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error
 
     def _take(self) -> int:
         with self.lock:
@@ -153,8 +164,15 @@ class _Walk:
             self.closed = True
         while self.called:
             self.called.pop().dismiss(self)
-        with self.left:
-            pass
+        interrupt: BaseException | None = None
+        while True:
+            try:
+                with self.left:
+                    break
+            except KeyboardInterrupt as error:  # it has to wait: tiles are being written
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
 
 class _Helper:

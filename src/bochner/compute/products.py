@@ -194,7 +194,7 @@ def add_column_products(matrix, rows, start, values, out):  # type: ignore[no-un
     """Add to `out`, (outputs, columns), the products of columns from `start` on with values.
 
     `values`, (rows, outputs), belong to some rows of the matrix. Rows go by fours: the sums are
-    then read and written a fourth as often. Outputs go by twos: so do the rows then.
+    then read and written a fourth as often. Outputs go by twos, and rows are read half as often.
     """
     outputs, width = out.shape
     i = 0

@@ -69,8 +69,8 @@ class Costs:
         kept = 4 * pairs + 12 * centers**2 <= self.memory
         passes = 1 if kept else NYSTROEM_PASSES
         work = passes * self._value * pairs + NYSTROEM_PASSES * self._kept * pairs
-        work += 0.7 * MULTIPLY_DOUBLE * centers**3
-        return self._cost(work, int(4 * pairs * kept) + 16 * centers**2)
+        work += (MULTIPLY_DOUBLE + 2 * MULTIPLY) * centers**3 / 3
+        return self._cost(work, int(4 * pairs * kept) + 12 * centers**2)
 
     def binning(self, grids: int) -> Cost:
         """Return the cost of bins and of products with them."""

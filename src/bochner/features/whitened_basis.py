@@ -19,6 +19,8 @@ from bochner.features.tabulated_basis import TabulatedBasis
 FEW_OUTPUTS = 32  # for which values need not be turned into double precision first
 WIDTH = 256  # columns that are turned into double precision at a time, to stay in the L2 cache
 FLOOR = 1e-7  # of the mean of k(x, x): a preconditioner of a smaller ridge takes more steps
+# What the others leave of the intercept's diagonal may be as small as the rounding of it.
+CORNER, JITTER = 1e-5, 1e-3
 
 
 class WhitenedBasis(Basis):
@@ -181,7 +183,7 @@ class WhitenedBasis(Basis):
         key = curvature, ridge, intercept
         if self._factor is None or self._factor[0] != key:
             self._factor = None  # two at a time are too many
-            self._factor = key, jittered_cholesky(self._moments(*key), 0.0)[0]
+            self._factor = key, jittered_cholesky(self._moments(*key), 0.0, JITTER)[0]
         return self._factor[1]
 
     def forget(self) -> None:
@@ -199,12 +201,12 @@ class WhitenedBasis(Basis):
     def _moments(self, curvature: float, ridge: float, intercept: bool) -> NDArray[np.float32]:
         size, scale = self.size, curvature / max(self.size, 1)
         out = np.zeros((size + 1, size + 1), np.float32)
-        lower_gram(self.lower.astype(np.float32), out[:size, :size])
+        lower_gram(self.lower, out[:size, :size])
         out *= scale
         np.einsum("ii->i", out)[:size] += max(ridge, FLOOR * float(np.trace(out)))
         if intercept:
             out[size, :size] = out[:size, size] = scale * self.lower.sum(axis=0)
-        out[size, size] = curvature
+        out[size, size] = (1 + CORNER) * curvature
         return out
 
     def _begin(self) -> None:

@@ -39,8 +39,7 @@ class CoordinateDescentState(State):
     pass under way did, `full_fall` those of the last pass through all bins, and `steepest` is the
     largest slope at zero weights. `active` are the bins of each grid for passes in between, of
     which `between` have been made since the last full one; `found` those of the next grids of a
-    full pass. `seen` is how many grids the pass has
-    been through, `stage` where on the path it is.
+    full pass. `seen` is how many grids the pass has been through, `stage` where on the path it is.
     """
 
     basis: BinningBasis
