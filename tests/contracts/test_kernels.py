@@ -12,6 +12,7 @@ from bochner.kernels import (
     FunctionKernel,
     Kernel,
     Laplacian,
+    Mapped,
     Matern,
     Radial,
     ShiftInvariant,
@@ -19,6 +20,9 @@ from bochner.kernels import (
 )
 
 ATOL = {np.float32: 2e-6, np.float64: 1e-12}
+MATRIX = np.array(
+    [[1.0, 0.5, -0.3, 0.2], [0.0, 2.0, 0.4, -1.0], [0.3, 0.1, 0.5, 0.0], [1, 0, 1, 2]]
+)
 
 named = {
     name: kernel
@@ -33,6 +37,8 @@ composed = {
     "product of cauchy": named["cauchy"] * named["euclidean_laplacian"],
     "scaled": 2.5 * named["matern"],
     "stretched": Stretched(named["gaussian"], [1.0, 2.0, 3.0, 0.5]),
+    "mapped": Mapped(named["gaussian"], MATRIX),
+    "mapped to fewer": 2 * Mapped(Laplacian(), MATRIX[:, :2]) + Mapped(Matern(), MATRIX.T @ MATRIX),
     "nested": 0.5 * (Stretched(Laplacian(), np.array([1.0, 2.0, 3.0, 0.5])) + Matern(nu=2.5)),
 }
 

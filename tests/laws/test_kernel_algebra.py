@@ -1,4 +1,4 @@
-"""Laws of sums, products, multiples and stretches of kernels."""
+"""Laws of sums, products, multiples, stretches and maps of kernels."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,17 @@ import pytest
 from sklearn.base import clone
 
 from bochner.compute.random import Random
-from bochner.kernels import Gaussian, Kernel, Laplacian, Matern, Product, Scaled, Stretched, Sum
+from bochner.kernels import (
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Mapped,
+    Matern,
+    Product,
+    Scaled,
+    Stretched,
+    Sum,
+)
 
 A = np.random.default_rng(0).normal(size=(20, 3))
 B = np.random.default_rng(1).normal(size=(10, 3))
@@ -136,12 +146,13 @@ def test_scales_of_another_length_are_refused():
 
 def test_what_a_kernel_of_kernels_prepares_is_what_its_parts_prepare():
     scales = np.array([0.5, 1.0, 7.0])
-    kernel = 3 * Stretched(gaussian + laplacian * matern, scales)
-    out = np.empty((20, 4))
-    kernel.against(B).fill(A, 2, 6, out)
+    inner = gaussian + laplacian * matern
     a, b = A / scales, B[2:6] / scales
     expected = 3 * (gaussian(a, b) + laplacian(a, b) * matern(a, b))
-    np.testing.assert_allclose(out, expected, rtol=1e-12)
+    for kernel in (3 * Stretched(inner, scales), 3 * Mapped(inner, np.diag(1 / scales))):
+        out = np.empty((20, 4))
+        kernel.against(B).fill(A, 2, 6, out)
+        np.testing.assert_allclose(out, expected, rtol=1e-12)
 
 
 def test_a_kernel_of_its_own_prepares_nothing_and_gives_its_matrix():
@@ -158,6 +169,7 @@ def test_kernels_that_are_not_shift_invariant_are_refused_with_a_sentence():
         lambda: Linear() * gaussian,
         lambda: 2 * Linear(),
         lambda: Stretched(Linear(), [1.0, 1.0, 1.0])(A),
+        lambda: Mapped(Linear(), np.eye(3))(A),
         lambda: Sum(gaussian, Linear())(A),
     ):
         with pytest.raises(ValueError, match=r"shift-invariant.*got Linear\(\)"):

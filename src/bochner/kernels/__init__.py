@@ -8,6 +8,7 @@ from bochner.kernels.function_kernel import FunctionKernel
 from bochner.kernels.gaussian import Gaussian
 from bochner.kernels.kernel import Kernel, ShiftInvariant
 from bochner.kernels.laplacian import Laplacian
+from bochner.kernels.mapped import Mapped
 from bochner.kernels.matern import Matern
 from bochner.kernels.precomputed import Precomputed
 from bochner.kernels.profile import Profile
@@ -23,6 +24,7 @@ __all__ = [
     "Gaussian",
     "Kernel",
     "Laplacian",
+    "Mapped",
     "Matern",
     "Precomputed",
     "Product",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bochner.kernels.rows import Array, Rows, alike, divided
+from bochner.kernels.rows import Array, Rows, alike, centred, divided
 
 if TYPE_CHECKING:
     from bochner.kernels.kernel import Kernel
@@ -76,3 +76,16 @@ class Divided(Against):
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write the values at the divided rows."""
         self.values.fill(divided(A, self.scales), start, stop, out)
+
+
+@dataclass(frozen=True, eq=False)
+class Transformed(Against):
+    """The values of a kernel at rows times `matrix` minus `centre`; its centres are so already."""
+
+    values: Against
+    matrix: Array
+    centre: Array | None
+
+    def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
+        """Write the values at the transformed rows."""
+        self.values.fill(centred(A @ self.matrix, self.centre), start, stop, out)

@@ -153,8 +153,8 @@ def shift_invariant(kernel: Any) -> ShiftInvariant:
     if isinstance(kernel, ShiftInvariant):
         return kernel
     raise ValueError(
-        f"Kernels are added, multiplied, scaled and stretched if they are shift-invariant, as "
-        f"Gaussian, Laplacian and Matern are; got {kernel!r}."
+        "Kernels are added, multiplied, scaled, stretched and mapped if they are shift-invariant, "
+        f"as Gaussian, Laplacian and Matern are; got {kernel!r}."
     )
 
 
