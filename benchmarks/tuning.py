@@ -156,12 +156,20 @@ def part_costs(given: argparse.Namespace) -> Result:
     reused, anew = (best(lambda moves=moves: trials.errors(moves, 0.3)) for moves in (one, every))
     print(f"a trial on 32,000 rows and 16 grids: {reused / 4:.4f} s, {anew / 4:.4f} s with the")
     print(f"hashes of all columns made anew ({anew / reused:.2f} times as long)")
+    ways = [(group, way) for group in sample.groups for way in (2.0, 0.5)]
+    moves = [{int(j): way * factors[int(j)] for j in group} for group, way in ways]
+    whole = best(lambda: trials.errors(moves, 0.3))
+    cut = best(lambda: trials.errors(moves, 0.3, trials.bar(0.3)))
+    given_up = np.isinf(trials.errors(moves, 0.3, trials.bar(0.3))[:, 0]).mean()
+    print(f"given up after one sweep of four: {given_up:.0%} of the trials of a round, which takes")
+    print(f"{cut:.2f} s instead of {whole:.2f} s ({cut / whole:.0%})")
     groups, columns = len(sample.groups), data.X.shape[1]
     print(f"groups: {groups} of {columns} columns, so that a round has {2 * groups} trials")
     rows = sum(r.rows * r.grids for r in tuned.rounds)
     last = max(r.rows * r.grids for r in tuned.rounds) * len(tuned.rounds)
     print(f"few rows first: {rows / last:.0%} of the work of as many rounds on the most rows")
     figures = {"share": share, "speed": speed, "reused": reused, "anew": anew, "groups": groups}
+    figures |= {"given_up": given_up, "cut": cut, "whole": whole}
     return figures | {"columns": columns, "halving": rows / last}, []
 
 

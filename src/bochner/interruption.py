@@ -1,10 +1,10 @@
-"""Interruption: a Ctrl-C that waits for the end of a batch."""
+"""Interruption: a Ctrl-C that waits for the end of a batch, and walks that end early."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,3 +35,13 @@ def interruptible() -> Iterator[threading.Event]:
         yield asked
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def closed_at_the_end(walk: Iterator[Any]) -> Iterator[None]:
+    """Close a walk that may be given up half-way: it may hold a file or a thread."""
+    try:
+        yield
+    finally:
+        if isinstance(walk, Generator):
+            walk.close()

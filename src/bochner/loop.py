@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,7 @@ from bochner.compute.blas import single_blas
 from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource
 from bochner.features import Encoded, Groups
-from bochner.interruption import interruptible
+from bochner.interruption import closed_at_the_end, interruptible
 from bochner.problem import Expansion, Problem
 from bochner.progress import Evaluation, Progress, Reason
 from bochner.solvers import Memo, Solver, State
@@ -227,24 +227,18 @@ def run(
         problem = replace(problem, basis=source.basis)
     if solver.walks == "groups" and isinstance(source, Encoded):
         source = source.groups()
-    if training is None:
-        sample = source.sample(solver.sample_rows(problem), problem.seed)
-        with single_blas():
-            state = solver.init(problem, sample)
-        training = Training(state, batch_size(solver, problem, state))
+    training = begun(solver, problem, source) if training is None else training
     return Run(solver, problem, source, stop, tuple(callbacks), held_out, training, began).loop()
+
+
+def begun(solver: Solver[Any], problem: Problem, source: DataSource) -> Training:
+    """Return the record of a fit that has yet to take its first batch."""
+    sample = source.sample(solver.sample_rows(problem), problem.seed)
+    with single_blas():
+        state = solver.init(problem, sample)
+    return Training(state, batch_size(solver, problem, state))
 
 
 def batch_size(solver: Solver[Any], problem: Problem, state: State) -> int:
     """Return how many rows, or groups, a batch has."""
     return 1 if solver.walks == "groups" else solver.rows_per_step(problem, state)
-
-
-@contextmanager
-def closed_at_the_end(batches: Iterator[Batch]) -> Iterator[None]:
-    """Close a walk that may be given up half-way: it may hold a file or a thread."""
-    try:
-        yield
-    finally:
-        if isinstance(batches, Generator):
-            batches.close()

@@ -17,8 +17,10 @@ from bochner.solvers import CoordinateDescent
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 SOLVERS = {
-    "cg": KernelRegressor(features=Binning(16), random_state=0),
-    "newton": KernelClassifier(features=Binning(16), random_state=0),
+    "backfitting": KernelRegressor(features=Binning(16), random_state=0),
+    "backfitting of labels": KernelClassifier(features=Binning(16), random_state=0),
+    "cg": KernelRegressor(features=Binning(16), solver="cg", random_state=0),
+    "newton": KernelClassifier(features=Binning(16), loss="logistic", random_state=0),
     "coordinate": KernelClassifier(
         features=Binning(16),
         loss="logistic",

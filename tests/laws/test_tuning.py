@@ -1,5 +1,6 @@
 """What a search for scales promises: honest trials, no trap, and an estimator that uses it."""
 
+import copy
 import pickle
 from dataclasses import replace
 from types import SimpleNamespace
@@ -13,16 +14,23 @@ from sklearn.base import clone
 from bochner import KernelClassifier, KernelRegressor
 from bochner.compute.pool import threads
 from bochner.compute.random import Random
-from bochner.data import ArraySource
-from bochner.estimators.going_on import grown
+from bochner.data import ArraySource, Logarithm, Ranks
+from bochner.estimators.going_on import gained, grown, kept
 from bochner.features import Binning, BinningBasis, Centers
-from bochner.kernels import Gaussian, Laplacian, Stretched
-from bochner.tuning import Sample, Tuning
-from bochner.tuning.exact import chosen, judged
+from bochner.kernels import Gaussian, Laplacian, Mapped, Stretched
+from bochner.loop import INTERRUPTED, Solution, Training
+from bochner.progress import Evaluation
+from bochner.solvers import State
+from bochner.tuning import RelevanceDisplay, Sample, Tuning
+from bochner.tuning.drawn import Drawn, HeldOut
+from bochner.tuning.exact import judged
+from bochner.tuning.gradients import chosen, fitting
 from bochner.tuning.groups import groups_of
-from bochner.tuning.sample import Drawn, depends_on_order
+from bochner.tuning.regression import Regression
+from bochner.tuning.sample import depends_on_order
 from bochner.tuning.search import Search, Stage
 from bochner.tuning.trials import Trials
+from bochner.tuning.verdict import Verdict
 
 FAST = Tuning(rows=2_000, grids=8)
 CONVERGED = SimpleNamespace(converged=True)
@@ -82,19 +90,21 @@ def test_trials_do_not_depend_on_their_company_or_on_threads():
 def test_backfitting_ends_at_the_weighted_ridge_regression(outputs):
     data, ridge = drawn(outputs=outputs), 0.5
     found = settled(data)
-    codes, _ = found._codes({})
+    codes, _ = found._bins({})
     known, weight = data.known, data.weight[: data.known]
     same = np.mean([code[:, None] == code[None, :known] for code in codes], axis=0)
     mean = np.average(data.y[:known], axis=0, weights=weight)
     a = np.linalg.solve(same[:known] + ridge * np.diag(1 / weight), data.y[:known] - mean)
     errors = np.square(data.y[known:] - mean - same[known:] @ a).sum(axis=1)
-    np.testing.assert_allclose(found.errors([{}], ridge, 400)[0], errors, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(
+        found.errors_by_ridge([{}], [ridge], 400)[0, 0], errors, rtol=1e-5, atol=1e-9
+    )
 
 
 def test_rows_are_together_as_often_as_the_kernel_says():
     data = drawn(n_rows=310)
     found = settled(data, grids=4_000)
-    codes, _ = found._codes({})
+    codes, _ = found._bins({})
     together = np.mean([code[300:, None] == code[None, :300] for code in codes], axis=0)
     X = data.columns.T.astype(float)
     exact = Stretched(Laplacian(1.0), 1 / FACTORS)(X[300:], X[:300])
@@ -200,16 +210,17 @@ def test_scales_that_do_not_stand_the_test_are_given_up():
     X, y = rows(2_000)
     search = Search(Sample.of(X, y[:, None]), patience=2, seed=0, deadline=np.inf)
     search.run([Stage(1_000, 8, 1.0, 1)])
-    search.powers = search.common + 6.0  # so narrow that every row is on its own
+    search.powers = search.powers + 6.0  # so narrow that every row is on its own
     tuned = search.tuned()
     assert not tuned.helped
     assert tuned.learned_error > tuned.common_error
-    np.testing.assert_allclose(tuned.scales, 1 / (search.per_width * 2.0**search.common))
+    per_width = tuned.scales * search.per_width[: X.shape[1]]
+    assert min(np.ptp(per_width) / per_width[0], np.ptp(tuned.scales) / tuned.scales[0]) < 1e-9
 
 
 def test_neighbours_in_time_do_not_decide():
     """Targets drift with the time, in another series elsewhere: narrow kernels must not win."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
 
     def series():
         drift = np.cumsum(rng.normal(size=(2_000, 2)), axis=0) / 10
@@ -217,14 +228,71 @@ def test_neighbours_in_time_do_not_decide():
         X = np.hstack([signal[:, None] + 0.3 * rng.normal(size=(2_000, 1)), drift])
         return X, (signal + np.sin(drift[:, 0] + rng.uniform(0, 6)))[:, None]
 
-    (X, y), (X_new, y_new) = series(), series()
-    errors = {}
-    for held_out in ("auto", "random"):
-        tuned = Tuning(2_000, 8, held_out=held_out).search(Sample.of(X, y, held_out=held_out), 0)
-        kernel = Stretched(Laplacian(1.0), tuned.scales)
-        model = KernelRegressor(kernel, solver="direct", alpha=tuned.ridge / len(y)).fit(X, y)
-        errors[held_out] = np.mean((model.predict(X_new) - y_new) ** 2)
+    errors = {"auto": 0.0, "random": 0.0}
+    for _ in range(3):
+        (X, y), (X_new, y_new) = series(), series()
+        for held_out in errors:
+            sample = Sample.of(X, y, held_out=held_out)
+            tuned = Tuning(2_000, 8, held_out=held_out).search(sample, 0)
+            kernel = Stretched(Laplacian(1.0), tuned.scales)
+            model = KernelRegressor(kernel, solver="direct", alpha=tuned.ridge / len(y)).fit(X, y)
+            errors[held_out] += np.mean((model.predict(X_new) - y_new) ** 2)
     assert errors["auto"] < errors["random"]
+
+
+def test_a_series_is_cut_into_long_stretches():
+    X, y = rows(4_000)
+    walk = np.cumsum(X - 0.5, axis=0)
+    assert Search(Sample.of(X, y[:, None]), 2, 0, np.inf).stretches is None
+    search = Search(Sample.of(walk, y[:, None]), patience=2, seed=0, deadline=np.inf)
+    parts = search.stretches.parts
+    assert [(len(rest), len(part)) for rest, part in parts] == [(3_200, 800)] * 5
+    assert [set(part.block) for _, part in parts] == [{k} for k in range(5)]
+
+
+def test_what_helps_in_a_series_has_to_help_its_stretches():
+    X, y = rows(4_000)
+    search = Search(Sample.of(X, y[:, None]), patience=2, seed=0, deadline=np.inf)
+    search.run([Stage(2_000, 8, 1.0, 4)])
+    assert copy.copy(search).tuned().helped
+    errors = [np.arange(10.0), np.arange(10.0) - np.repeat([0.0, 1.0], 5)]
+    verdict = Verdict([0.0, 0.0], errors, HeldOut(np.ones(10), np.repeat([0, 1], 5)))
+    assert not verdict.helps(1, 0)  # one stretch of two gained: that is no more than its deviation
+    search.stretches = SimpleNamespace(judge=lambda models, most: verdict, trials=0)
+    assert not search.tuned().helped
+
+
+def test_the_verdict_on_classes_counts_wrong_labels():
+    """A regression may lower squared errors and miss more labels."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(2_000, 3))
+    labels = np.digitize(X[:, 0] + 0.3 * X[:, 1], [0.4, 0.8])
+    one_hot = np.eye(3)[labels]
+    sample = Sample.of(X, one_hot, classes=True)
+    tuned = FAST.search(sample, seed=0)
+    assert 0 < tuned.learned_error < 0.1
+    known, held_out = sample.split(0.25, Random(0))
+    trials = Trials(Drawn.of(known, held_out), 32, Random(1))
+    move = dict.fromkeys(range(3), 4.0)
+    wrong = trials.wrong(move, 0.1)
+    assert set(wrong) == {0.0, 1.0}
+    codes, starts = trials._bins(move)
+    fit = Regression(trials.drawn, trials.drawn.scores, (codes, starts), 0.1)
+    fit.sweep(4)
+    mean = np.average(one_hot, axis=0)
+    scores = trials.drawn.scores[trials.drawn.known :] - fit.missed().T
+    size = np.sqrt(np.square(one_hot - mean).sum(axis=1).mean())
+    found = np.argmax(scores * size + mean, axis=1)
+    truth = np.argmax(trials.drawn.scores[trials.drawn.known :] * size + mean, axis=1)
+    np.testing.assert_array_equal(wrong, found != truth)
+
+
+def test_hopeless_trials_are_given_up_after_a_sweep():
+    found = settled(drawn())
+    bar, moves = found.bar(0.3), [{}, {0: 1e4}, {1: 0.9}]
+    errors = found.errors(moves, 0.3, bar)
+    assert np.isinf(errors[1]).all()
+    np.testing.assert_array_equal(errors[[0, 2]], found.errors(moves, 0.3)[[0, 2]])
 
 
 def test_a_search_is_the_same_whatever_the_number_of_threads():
@@ -403,6 +471,20 @@ def test_grids_are_not_added_where_there_is_no_time_for_them():
     assert grown(walk, solution, 0.02, None, 0.0) is None
 
 
+def test_more_grids_are_taken_only_if_held_out_rows_gain():
+    def solution(*losses, reason=CONVERGED):
+        looks = tuple(Evaluation(1, 1, loss) for loss in losses)
+        training = Training(State(0.0, 0.0, []), 1, evaluations=looks)
+        return Solution(None, training, reason, None)
+
+    few = solution(0.5, 0.3)
+    assert gained(few, solution(0.6, 0.2))
+    assert not gained(few, solution(0.9, 0.4))
+    assert not gained(few, solution(reason=INTERRUPTED))
+    assert kept(few, solution(0.9)) is few
+    assert kept(few, solution(reason=INTERRUPTED)).reason is INTERRUPTED
+
+
 def test_scales_are_learned_by_default_where_all_is_open():
     X, y = rows(3_200)
     settings = {"tuning": FAST, "random_state": 0}
@@ -415,7 +497,7 @@ def test_scales_are_learned_by_default_where_all_is_open():
 def test_a_plan_for_scales_that_are_still_to_be_learned_speaks_of_bins():
     X, y = rows(4_000)
     plan = regressor().plan(X, y)
-    assert (plan.features, plan.solver) == ("binning", "cg")
+    assert (plan.features, plan.solver) == ("binning", "backfitting")
     assert "a scale for each column" in str(plan)
 
 
@@ -461,7 +543,195 @@ def test_relevance_is_drawn():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     X, y = rows(1_500)
-    tuned = FAST.search(Sample.of(X, y[:, None], None), seed=0)
-    ax = tuned.plot_relevance(names=[f"c{j}" for j in range(8)], most=3)
-    assert len(ax.patches) == 3
-    assert ax.get_yticklabels()[-1].get_text() == "c0"
+    names = [f"c{j}" for j in range(8)]
+    display = RelevanceDisplay.from_estimator(regressor().fit(X, y), names=names, most=3)
+    assert len(display.ax_.patches) == 3
+    assert display.ax_.get_yticklabels()[-1].get_text() == display.most_relevant(1)[0] == "c0"
+
+
+def test_relevance_needs_learned_scales_and_a_name_for_each_column():
+    X, y = rows(300)
+    with pytest.raises(ValueError, match="has learned no scales"):
+        RelevanceDisplay.from_estimator(regressor(scales=None).fit(X, y))
+    with pytest.raises(ValueError, match="a name for each of 2 columns"):
+        RelevanceDisplay(np.zeros(2), np.zeros(2), ["one"])
+
+
+HEAVY = np.exp(2.0 * np.random.default_rng(5).normal(size=(3_000, 2)))
+
+
+@pytest.mark.parametrize("kind", [Logarithm, Ranks])
+def test_maps_are_monotone_and_bounded_by_what_they_have_seen(kind):
+    x = HEAVY[:, 0]
+    one = kind.learn(x)
+    places = np.linspace(-1.0, 2.0 * x.max(), 5_000)
+    assert (np.diff(one(places)) >= 0).all()
+    assert np.isfinite(one(places)).all()
+    assert np.ptp(one(x)) < 12 * one(x).std()
+
+
+def test_heavy_tails_are_seen_as_logarithms_or_ranks_where_that_helps():
+    y = np.sin(2.0 * np.log(HEAVY[:, 0])) + 0.01 * np.random.default_rng(6).normal(size=3_000)
+    without, model = (
+        regressor(tuning=Tuning(2_000, 8, warp=warp)).fit(HEAVY[:2_000], y[:2_000])
+        for warp in (False, True)
+    )
+    assert without.warping_ is None
+    assert 0 in model.warping_.maps
+    assert "logarithms or ranks" in str(model.tuning_)
+    held_out = HEAVY[2_000:], y[2_000:]
+    assert 1 - model.score(*held_out) < 0.7 * (1 - without.score(*held_out))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(HEAVY), model.predict(HEAVY))
+
+
+def test_columns_without_heavy_tails_have_no_alternatives():
+    X = np.random.default_rng(0).normal(size=(1_000, 3))
+    X[:, 1] = np.arange(1_000) % 5
+    assert Sample.of(X, X[:, :1], warp=True).alternatives == ()
+    columns = {one.column for one in Sample.of(HEAVY, HEAVY[:, :1], warp=True).alternatives}
+    assert columns == {0, 1}
+
+
+def test_sparse_rows_and_given_centers_are_not_warped():
+    y = np.log(HEAVY[:, 0])
+    sparse = regressor(kernel="laplacian").fit(sp.csr_array(HEAVY), y)
+    given = regressor(kernel="gaussian", features=Centers(given=HEAVY[:50]), solver="nystroem")
+    given.fit(HEAVY, y)
+    assert sparse.warping_ is None
+    assert given.warping_ is None
+
+
+def test_equal_columns_move_and_are_judged_together():
+    X, y = rows(1_500)
+    twins = np.column_stack([X, X[:, 0]])
+    groups = Sample.of(twins, y[:, None]).groups
+    assert [0, 8] in [group.tolist() for group in groups]
+    relevance = FAST.search(Sample.of(twins, y[:, None]), seed=0).relevance
+    assert relevance[0] == relevance[8] > 0.1
+
+
+def with_gaps(X, column, seed=0):
+    """Return rows of which a fifth lacks a number, and which."""
+    gone = np.random.default_rng(seed).random(len(X)) < 0.2
+    X = X.copy()
+    X[gone, column] = np.nan
+    return X, gone
+
+
+@pytest.mark.parametrize("kernel", ["auto", "laplacian", "gaussian"])
+def test_missing_numbers_are_alike_and_unlike_all_others(kernel):
+    X, y = rows(3_000, useless=1)
+    X, gone = with_gaps(X, 2)
+    model = regressor(kernel=kernel).fit(X[:2_000], (y + 3.0 * gone)[:2_000])
+    assert model.score(X[2_000:], (y + 3.0 * gone)[2_000:]) > 0.9
+
+
+def test_a_number_may_be_missing_that_was_never_missing_before():
+    X, y = rows(500)
+    model = regressor().fit(X, y)
+    assert np.isfinite(model.predict(with_gaps(X, 0)[0])).all()
+
+
+def test_missing_numbers_of_streams_are_filled_in_like_those_of_arrays():
+    X, y = rows(600)
+    X, _ = with_gaps(X, 1)
+    one = regressor(scales=None, solver="averaged").partial_fit(X, y)
+    two = regressor(scales=None, solver="averaged").partial_fit(iter([(X, y)]))
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+def test_a_precomputed_kernel_must_not_have_missing_values():
+    K = np.eye(20)
+    K[0, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        KernelRegressor(kernel="precomputed").fit(K, np.arange(20.0))
+
+
+# ------------------------------------------------ linear maps, many columns, more grids
+
+
+def test_a_linear_map_is_learned_where_a_smooth_kernel_wants_one():
+    """The target changes along one direction, which no scale of a column can tell."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3_500, 6))
+    direction = np.array([1.0, 1.0, -1.0, 1.0, 0.0, 0.0]) / 2
+    y = np.sin(3 * X @ direction)
+    models = {
+        linear: KernelRegressor(
+            "gaussian",
+            scales="learn",
+            tuning=Tuning(rows=2_000, grids=8, linear_map=linear),
+            random_state=0,
+        ).fit(X[:3_000], y[:3_000])
+        for linear in (False, True)
+    }
+    assert isinstance(models[False].kernel_, Stretched)
+    assert isinstance(models[True].kernel_, Mapped)
+    errors = [np.mean((m.predict(X[3_000:]) - y[3_000:]) ** 2) for m in models.values()]
+    assert errors[1] < 0.3 * errors[0]
+    metric = models[True].kernel_.directions @ models[True].kernel_.directions.T
+    top = np.linalg.eigh(metric)[1][:, -1]
+    assert abs(top @ direction) > 0.98
+
+
+def test_scales_are_kept_where_a_map_is_no_better():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(2_400, 3))
+    y = np.sin(4 * X).sum(axis=1, keepdims=True) + 0.5 * rng.normal(size=(2_400, 1))
+    sample = Sample.of(X, y)
+    plain, mapped = (fitting(Gaussian(), sample, np.ones(3), 0, way) for way in (False, True))
+    assert mapped.directions is None
+    assert mapped.error == plain.error
+
+
+def test_of_many_columns_the_kernel_and_its_bandwidth_are_found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4_000, 300))
+    y = X[:, 0] + 0.3 * X[:, 1] ** 2
+    found = KernelRegressor(random_state=0).fit(X[:3_500], y[:3_500])
+    assert not hasattr(found, "tuning_")
+    fixed = KernelRegressor(scales=None, random_state=0).fit(X[:3_500], y[:3_500])
+    scores = [model.score(X[3_500:], y[3_500:]) for model in (found, fixed)]
+    assert scores[0] > max(0.5, scores[1])
+
+
+def test_many_columns_of_which_one_is_text_are_left_to_bins():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(3_100, 300)))
+    table["tree"] = rng.choice(["oak", "ash"], 3_100)
+    table.columns = table.columns.astype(str)
+    model = KernelRegressor(features=Binning(8), random_state=0)
+    assert isinstance(model.fit(table, table["0"]).kernel_, Laplacian)
+    assert model.set_params(features="auto", max_seconds=5).plan(table, table["0"]).solver
+
+
+def test_one_block_tells_nothing_of_others():
+    rows = HeldOut(np.ones(10), np.zeros(10, np.int64))
+    assert rows.gain(np.ones(10), np.zeros(10)) == (1.0, np.inf)
+    sample = Sample.of(*wide(), held_out=np.repeat(np.arange(5), 40))
+    assert len(np.unique(sample.split(0.2, Random(0))[1].block)) == 2
+
+
+def test_a_column_given_twice_has_its_width():
+    X, y = wide()
+    twice = np.column_stack([1000 * X[:, 0], X[:, 1:], 1000 * X[:, 0], X[:, 1] > 0, X[:, 1] <= 0])
+    widths = Sample.of(twice, y).widths()
+    assert widths[0] == widths[3] > 500
+    assert list(widths[-2:]) == [1.0, 1.0]
+
+
+def wide():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(200, 3)), rng.normal(size=(200, 1))
+
+
+def test_few_rows_begin_with_many_grids():
+    basis = Binning().build(Laplacian(1.0), ArraySource(np.ones((10, 2))).sample(10), seed=0)
+
+    def grids(rows, seconds=None, grids="auto"):
+        return len(Binning(grids).begun(basis, Laplacian(1.0), 0, rows, seconds).grids)
+
+    assert [grids(n) for n in (1_000, 39_000, 40_000, 10**6)] == [512, 512, 256, 64]
+    assert grids(39_000, seconds=1.0) == 128
+    assert grids(1_000, grids=64) == 64

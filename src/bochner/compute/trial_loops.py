@@ -52,44 +52,55 @@ def number_keys(keys, known, table, numbers, out):  # type: ignore[no-untyped-de
     return size
 
 
+@compiled("void(int32[:, ::1], int64[::1], float64[::1], float64, float64[::1])")
+def shrinkages(codes, starts, weight, ridge, out):  # type: ignore[no-untyped-def]
+    """Write 1 / (ridge + the weight of a bin's rows) for each bin."""
+    for r in range(codes.shape[0]):
+        code, first, end = codes[r], starts[r], starts[r + 1]
+        for b in range(first, end):
+            out[b] = ridge
+        for i in range(len(weight)):
+            out[first + code[i]] += weight[i]
+        for b in range(first, end):
+            out[b] = 1.0 / out[b]
+
+
 @compiled(
-    "void(int32[:, ::1], int64[::1], float64[:, ::1], float64[::1], float64, float64[:, ::1], "
-    "float64[:, ::1], float64[::1])"
+    "void(int32[:, ::1], int64[::1], float64[::1], float64[::1], float64, float64[::1], "
+    "float64[::1], float64[:, ::1])"
 )
-def backfit(codes, starts, residual, weight, ridge, weights, sums, mass):  # type: ignore[no-untyped-def]
+def backfit(codes, starts, residual, weight, ridge, shrinkage, weights, moves):  # type: ignore[no-untyped-def]
     """Move the weights of each grid in turn to the minimum over them, the others being as they are.
 
-    The minimum of sum_i weight_i (residual_i - w_b(i))^2 + ridge sum_b w_b^2. `sums` and `mass`
-    are room for as many numbers as a grid has bins.
+    The minimum of sum_i weight_i (residual_i - w_b(i))^2 + ridge sum_b w_b^2. The rows are gone
+    through once for each grid: a row takes the move of its bin in the grid before, and adds what is
+    left to its bin in this one. `moves` is room for two numbers for each bin of a grid.
     """
-    rows, outputs = residual.shape
+    moves[0, :] = 0.0
+    before = codes[0]
     for r in range(codes.shape[0]):
         code, first, count = codes[r], starts[r], starts[r + 1] - starts[r]
+        old, new = moves[r & 1], moves[(r + 1) & 1]
         for b in range(count):
-            mass[b] = ridge
-            for k in range(outputs):
-                sums[b, k] = -ridge * weights[first + b, k]
-        for i in range(rows):
-            b = code[i]
-            mass[b] += weight[i]
-            for k in range(outputs):
-                sums[b, k] += weight[i] * residual[i, k]
+            new[b] = -ridge * weights[first + b]
+        for i in range(len(residual)):
+            left = residual[i] - old[before[i]]
+            residual[i] = left
+            new[code[i]] += weight[i] * left
         for b in range(count):
-            for k in range(outputs):
-                sums[b, k] /= mass[b]
-                weights[first + b, k] += sums[b, k]
-        for i in range(rows):
-            b = code[i]
-            for k in range(outputs):
-                residual[i, k] -= sums[b, k]
+            new[b] *= shrinkage[first + b]
+            weights[first + b] += new[b]
+        before = code
+    last = moves[codes.shape[0] & 1]
+    for i in range(len(residual)):
+        residual[i] -= last[before[i]]
 
 
-@compiled("void(int32[:, ::1], int64[::1], float64[:, ::1], int64, float64[:, ::1])")
+@compiled("void(int32[:, ::1], int64[::1], float64[::1], int64, float64[::1])")
 def subtract(codes, starts, weights, first, out):  # type: ignore[no-untyped-def]
     """Subtract the function's values at the rows from `first` on; unknown bins have none."""
     for r in range(codes.shape[0]):
         for i in range(len(out)):
             b = codes[r, first + i]
             if b >= 0:
-                for k in range(out.shape[1]):
-                    out[i, k] -= weights[starts[r] + b, k]
+                out[i] -= weights[starts[r] + b]

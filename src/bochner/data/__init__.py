@@ -4,6 +4,7 @@ from bochner.data.array_source import ArraySource
 from bochner.data.batch import Batch, Rows
 from bochner.data.conversion import as_source
 from bochner.data.cut import even_cut
+from bochner.data.filling import Filling
 from bochner.data.held_out import HeldOut, hold_out
 from bochner.data.iterator_source import IteratorSource
 from bochner.data.mapping import Mapped, mapped
@@ -15,24 +16,29 @@ from bochner.data.shuffle import Shuffled, shuffled
 from bochner.data.source import DataSource, RandomAccess, Stream
 from bochner.data.synthetic import RadialWave
 from bochner.data.transform import Transform
+from bochner.data.warping import Logarithm, Ranks, Warping
 
 __all__ = [
     "ArraySource",
     "Batch",
     "DataSource",
+    "Filling",
     "HeldOut",
     "IteratorSource",
+    "Logarithm",
     "Mapped",
     "Prefetched",
     "PrincipalComponents",
     "RadialWave",
     "RandomAccess",
+    "Ranks",
     "RowNormalization",
     "Rows",
     "Scaling",
     "Shuffled",
     "Stream",
     "Transform",
+    "Warping",
     "as_source",
     "even_cut",
     "hold_out",

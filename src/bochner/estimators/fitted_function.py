@@ -39,6 +39,7 @@ class FittedFunction(Preparation):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.allow_nan = not is_precomputed(self.kernel)
         return tags
 
     def __getstate__(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from bochner.estimators.choices import is_auto
 from bochner.estimators.setup import Setup
 from bochner.estimators.walk import Walk
 from bochner.features import BinningBasis, Centers
-from bochner.loop import INTERRUPTED, Solution, Training, batch_size, run
+from bochner.loop import INTERRUPTED, Solution, Training, batch_size, begun, run
 from bochner.problem import Problem
 from bochner.solvers import Solver, State
 from bochner.stopping import OnePass
@@ -51,11 +51,15 @@ def on_new_rows(training: Training, solver: Solver[Any], problem: Problem) -> Tr
     return training
 
 
-def on_larger_basis(training: Training, solver: Solver[Any], problem: Problem) -> Training:
-    """Return a copy of the record for going on with more functions on the same rows."""
-    larger = on_new_rows(training, solver, problem)
-    larger.pass_ = training.pass_
-    return larger
+def on_larger_basis(training: Training, solver: Solver[Any], walk: Walk) -> Training:
+    """Return the record for more functions on the same rows, which begins with no weights.
+
+    Those of fewer functions are no help: they fit noise that the larger basis would not, and rows
+    that are held out end the fit later and with a higher loss.
+    """
+    larger = begun(solver, walk.problem, walk.source)
+    past = {name: getattr(training, name) for name in ("pass_", "step", "rows", "levels")}
+    return replace(larger, **past)
 
 
 def grown(
@@ -77,6 +81,17 @@ def grown(
     larger = walk.setup.grown(walk.problem.rows)
     training.levels += (loss,) if larger is not None else ()
     return larger
+
+
+def gained(before: Solution, after: Solution) -> bool:
+    """Whether held-out rows lose less after a growth than before it."""
+    losses = [[look.loss for look in one.training.evaluations] for one in (before, after)]
+    return min(losses[1], default=np.inf) < min(losses[0])
+
+
+def kept(before: Solution, after: Solution) -> Solution:
+    """Return what was learned with fewer functions, after more were no better or not done."""
+    return replace(before, reason=INTERRUPTED) if after.reason is INTERRUPTED else before
 
 
 def last_pass(

@@ -106,12 +106,12 @@ class Hyperparameters(NamedComponents):
         needless = self.max_passes is not None or not solver.iterates
         return False if needless and is_auto(self.early_stopping) else self.early_stopping
 
-    def _rule(self, judged: bool, solver: Solver[Any], grown: bool = False) -> Stop:
-        """Return when to end; held-out rows gain late where a fit goes on with more functions."""
+    def _rule(self, judged: bool, solver: Solver[Any]) -> Stop:
+        """Return when to end."""
         passes = MOST_PASSES if self.max_passes is None else self.max_passes
         rule: Stop = Passes(passes) | Solved()
         if judged:
-            rule = rule | NoImprovement((1 + 2 * grown) * solver.patience, self.tol)
+            rule = rule | NoImprovement(solver.patience, self.tol)
         elif solver.walks == "shuffled":
             rule = rule | Tolerance(self.tol / 10)
         return rule if self.max_seconds is None else rule | Seconds(self.max_seconds)

@@ -51,7 +51,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         "nystroem". Fourier features: "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the
         same, reusing old features). A finite number of features: "eigenpro", "cg" (conjugate
         gradients, squared loss), "newton" (other smooth losses). Bins: the latter two,
-        "coordinate" (a penalty that leaves few), "averaged" (streams). Or a component of
+        "backfitting", "coordinate" (leaves few bins), "averaged" (streams). Or a component of
         `bochner.solvers`. "auto", for auto features: exact up to 3,000 rows; bins where scales are
         learned for a Laplacian; else "eigenpro", or "nystroem" with 5,000 centres if a sample says
         that more gain little; beyond, bins for products over columns, "nystroem" or "dsg".
@@ -59,7 +59,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     alpha : float or "auto"
         The regularisation; "auto" leaves it to the solver: 0 for "eigenpro" and "pegasos", which
         early stopping regularises, 0.1 / rows (or what was learned with scales) for "direct",
-        "nystroem", "cg" and "newton", 1 / rows for "coordinate", 1e-7 for the others.
+        "nystroem", "newton", "cg", "backfitting", 1 / rows for "coordinate", else 1e-7.
     class_weight : None, "balanced" or dict
         Weights of the classes.
     fit_intercept : bool
@@ -126,9 +126,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     tuning_, relevance_ : Tuned, array
         With learned scales: what was found and whether it helped, and by what share the error on
         held-out rows rises without a column.
-    kernel_, loss_, plan_, scaling_, expansion_
-        The kernel with its bandwidth, the loss, what "auto" chose and why, the scaling or None, and
-        the fitted function.
+    kernel_, loss_, plan_, scaling_, warping_, expansion_
+        The kernel with its bandwidth, the loss, what "auto" chose and why, scaling and maps of the
+        columns or None, and the fitted function.
 
     Examples
     --------

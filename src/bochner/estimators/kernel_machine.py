@@ -22,7 +22,9 @@ from bochner.estimators.fitted_function import FittedFunction
 from bochner.estimators.going_on import (
     fingerprint,
     forget_rows,
+    gained,
     grown,
+    kept,
     last_pass,
     on_larger_basis,
     on_new_rows,
@@ -93,14 +95,18 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         reporter.begin(self.max_passes)
         solution, since = self._run(solver, walk, training, history, reporter, began), used
         while (larger := grown(walk, solution, self.tol, self.max_seconds, since)) is not None:
-            since = solution.progress.seconds
+            since, before = solution.progress.seconds, walk
             try:
                 walk = self._walk(source, larger, solver)
             except KeyboardInterrupt:  # what was learned with fewer functions is not lost
-                solution = replace(solution, reason=INTERRUPTED)
+                walk, solution = before, replace(solution, reason=INTERRUPTED)
                 break
-            training = on_larger_basis(solution.training, solver, walk.problem)
-            solution = self._run(solver, walk, training, history, reporter, began)
+            training = on_larger_basis(solution.training, solver, walk)
+            after = self._run(solver, walk, training, history, reporter, began)
+            if not gained(solution, after):
+                walk, solution = before, kept(solution, after)
+                break
+            solution = after
         if solution.training.last_pass is None:
             walk = replace(walk, setup=walk.setup.calibrated(solution.expansion, walk.held_out))
         if solver.learns_held_out_rows and walk.held_out is not None and solution.reason.converged:
@@ -125,6 +131,8 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         plan = self._planned(source, going_on)
         solver: Solver[Any] = Solver.resolve(plan.solver)
         setup = self._set_up(source, plan, classes, going_on)
+        if not going_on and source.n_rows is not None:
+            setup = setup.begun(source.n_rows, self._seconds_left())
         settings = f"alpha={self.alpha}, fit_intercept={self.fit_intercept}, solver={solver}, "
         settings += f"early_stopping={self._early_stopping(solver)}"
         return solver, setup, fingerprint(source, setup, settings)
@@ -156,12 +164,11 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         reporter: PassReporter,
         began: float,
     ) -> Solution:
-        larger = training is not None and len(training.levels) > 0
         return run(
             solver,
             walk.problem,
             walk.source,
-            stop=self._rule(walk.held_out is not None, solver, larger) | Asked(reporter),
+            stop=self._rule(walk.held_out is not None, solver) | Asked(reporter),
             callbacks=(history, reporter, *self._callbacks()),
             held_out=walk.held_out,
             training=training,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from bochner.data import DataSource
+from bochner.data import ArraySource, DataSource, Scaling
 from bochner.features import Centers
 
 ROWS = 8_000
@@ -29,11 +29,13 @@ def gain_of_centers(estimator: Any, source: DataSource) -> float:
 def _loss(estimator: Any, sample: Any, size: int) -> float:
     loss = "squared" if estimator.loss == "auto" else estimator.loss
     small = clone(estimator)
+    X, scale = _rows(estimator, sample.X)
     if "class_weight" in small.get_params(deep=False):
         small.set_params(class_weight=None)  # the sample may lack a class
     small.set_params(
         kernel=estimator._kernel(estimator.features),
         scales=None,
+        scale=scale,
         features=Centers(size),
         solver="nystroem",
         loss=loss,
@@ -46,5 +48,15 @@ def _loss(estimator: Any, sample: Any, size: int) -> float:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        small.fit(sample.X, sample.y, sample.weight)
+        small.fit(X, sample.y, sample.weight)
     return float(min(loss for loss in small.history_["held_out_loss"] if loss is not None))
+
+
+def _rows(estimator: Any, X: Any) -> tuple[Any, str | None]:
+    """Return the rows as learned scales take them, and what is left to be scaled."""
+    warping = None if estimator._learned is None else estimator._learned.warping
+    if warping is None:
+        return X, estimator.scale
+    if estimator.scale is not None:
+        X = Scaling.learn(ArraySource(X), estimator.scale).rows(X)
+    return warping.rows(X), None

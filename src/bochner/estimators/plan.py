@@ -9,6 +9,8 @@ from typing import Any
 from bochner.estimators.choices import is_auto
 from bochner.estimators.costs import Cost, Costs
 from bochner.features import Binning, Centers, FeatureMap
+from bochner.features.binning import most_entries
+from bochner.features.store import fits
 from bochner.kernels import Kernel, ShiftInvariant, is_separable
 from bochner.losses import Quadratic, Smooth
 from bochner.solvers import Direct, EigenPro, Solver
@@ -27,7 +29,7 @@ class Situation:
     `costs` is None for streams whose length nobody knows, `once` says that rows can be read only
     once, `categories` that columns hold text; `gain` finds out on a sample by what share four times
     as many centres lower the loss. An exact machine may take so many `seconds`. `scaled` says that
-    a scale for each column is learned.
+    a scale for each column is learned, `judged` that held-out rows end the fit.
     """
 
     costs: Costs | None
@@ -38,6 +40,7 @@ class Situation:
     gain: Callable[[], float]
     seconds: float = PATIENCE
     scaled: bool = False
+    judged: bool = False
 
     @property
     def rows(self) -> int | None:
@@ -107,7 +110,9 @@ def _solver_for(features: FeatureMap, situation: Situation) -> str:
     if isinstance(features, Binning):
         if situation.once or not smooth:
             return "averaged"
-        return "cg" if quadratic else "newton"
+        if quadratic:
+            return "backfitting" if situation.judged and _bins_fit(situation.costs) else "cg"
+        return "newton"
     if not isinstance(features, Centers):
         return "dsg"
     if situation.once or (features.size is None and not _few(situation)):
@@ -166,6 +171,11 @@ def _on_few_rows(situation: Situation, costs: Costs) -> Plan:
     if issubclass(situation.loss, Quadratic):
         return Plan("centers", "direct", why, costs.direct())
     return Plan("centers", "nystroem", why, costs.nystroem(costs.rows))
+
+
+def _bins_fit(costs: Costs | None) -> bool:
+    """Whether the rows' bins can be kept, with as many grids as there may be."""
+    return costs is not None and fits(4 * most_entries(costs.rows), costs.memory)
 
 
 def _on_bins(situation: Situation, why: str) -> Plan:

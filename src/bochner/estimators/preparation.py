@@ -14,20 +14,23 @@ from sklearn.utils.validation import validate_data
 
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import thread_count, threads
-from bochner.data import DataSource, Scaling
-from bochner.estimators.choices import is_auto, kernel_for, loss_for
+from bochner.data import DataSource, Filling, Scaling, mapped
+from bochner.estimators.choices import is_auto, is_precomputed, kernel_for, loss_for
 from bochner.estimators.costs import Costs
 from bochner.estimators.hyperparameters import Hyperparameters
 from bochner.estimators.pilot import gain_of_centers
 from bochner.estimators.plan import Plan, Situation, planned
-from bochner.estimators.scales import learns, scaled_kernel, told
+from bochner.estimators.scales import finds_bandwidth, learns, scaled_kernel, told
 from bochner.estimators.seeds import seed_of
-from bochner.estimators.self_tuning import Learned, learned
+from bochner.estimators.self_tuning import Learned, learned, with_bandwidth
 from bochner.estimators.setup import Setup, in_single_precision
 from bochner.estimators.sources import (
     array_source,
+    holds_out,
     is_stream,
     refuse_blocks,
+    refuse_missing,
+    require_square,
     stream,
     validated_table,
 )
@@ -36,16 +39,18 @@ from bochner.estimators.targets import Targets
 from bochner.features import FeatureMap, prepare
 from bochner.kernels import Kernel
 from bochner.losses import Loss, Quadratic
-from bochner.solvers import Solver
+from bochner.solvers import Backfitting, Solver
 from bochner.tuning import Tuned
 
+FILLED_ROWS = 16_384  # of a stream, from which it is learned what stands for missing numbers
 NOMINAL_OUTPUTS = 4  # for expected times: nobody has looked at the targets yet
 
 
 class Preparation(Hyperparameters):
     """The part of a kernel machine that comes before its first batch.
 
-    `_table` says how a data frame with text becomes numbers; for other rows it is None.
+    `_table` says how a data frame with text becomes numbers; for other rows it is None. `_filling`
+    says what stands for missing numbers.
     """
 
     plan_: Plan
@@ -53,6 +58,7 @@ class Preparation(Hyperparameters):
     relevance_: NDArray[np.float64]
     _setup: Setup
     _table: Table | None
+    _filling: Filling
     _learned: Learned | None = None
 
     @abstractmethod
@@ -93,15 +99,25 @@ class Preparation(Hyperparameters):
             type(Loss.resolve("squared" if is_auto(loss) else loss)),
             partial(gain_of_centers, self, source),
             scaled=scaled,
+            judged=self._judged(source, going_on),
         )
-        if self.max_seconds is not None:
-            used = 0.0 if self._learned is None else self._learned.tuned.seconds
-            left = max(self.max_seconds - used, 0.0)
+        if (left := self._seconds_left()) is not None:
             situation = replace(situation, seconds=min(situation.seconds, left))
         plan = planned(features, self.solver, situation)
         with threads(self.n_jobs):
             cost = None if plan.cost is None else plan.cost.by(thread_count())
         return replace(plan, cost=cost, loss=loss_for(loss, plan.solver))
+
+    def _seconds_left(self) -> float | None:
+        """Return what a search has left of the limit of time, if there is one."""
+        used = 0.0 if self._learned is None else self._learned.seconds
+        return None if self.max_seconds is None else max(self.max_seconds - used, 0.0)
+
+    def _judged(self, source: DataSource, going_on: bool) -> bool:
+        """Whether held-out rows end the fit; what goes on keeps the solver that was chosen so."""
+        if going_on:
+            return bool(self.plan_.solver == "backfitting")
+        return holds_out(source, self._early_stopping(Backfitting()))
 
     def _costs(self, source: DataSource) -> Costs | None:
         if source.n_rows is None:
@@ -129,10 +145,13 @@ class Preparation(Hyperparameters):
         sample = source.sample(features.sample_rows(source.n_rows), seed)
         if scaling is not None:
             sample, features = scaling(sample), features.scaled(scaling)
+        warping = None if self._learned is None else self._learned.warping
+        sample = sample if warping is None else warping(sample)
         in_single_precision(sample.X)
         memory = memory_budget(self.memory_budget)
         kernel, basis = prepare(kernel, features, sample, seed, np.float32, memory)
-        return Setup(seed, loss, kernel, features, basis, scaling, targets, recipe)
+        settled = Setup(seed, loss, kernel, features, basis, scaling, targets, recipe)
+        return replace(settled, warping=warping)
 
     def _learns(self, source: DataSource, once: bool) -> bool:
         return learns(self, source.n_rows, source.n_columns, once or source.once)
@@ -146,8 +165,11 @@ class Preparation(Hyperparameters):
             self.__dict__.pop(name, None)
         if self._learns(source, once):
             self._learned = learned(self, source, classes)
+        elif finds_bandwidth(self, source.n_rows, source.n_columns, once or source.once):
+            self._learned = with_bandwidth(self, source, classes)
+        if self._learned is not None and self._learned.tuned is not None:
             self.tuning_ = self._learned.tuned
-            self.relevance_ = self._learned.tuned.relevance
+            self.relevance_ = self.tuning_.relevance
 
     def _kernel(self, features: Any, scaled: bool = False) -> Kernel:
         """Return the kernel, which "auto" leaves to the features, with its scales.
@@ -185,7 +207,7 @@ class Preparation(Hyperparameters):
             return array_source(X, y, sample_weight)
         source = stream(X, y, sample_weight)
         if reset:
-            self._table = None
+            self._table, self._filling = None, Filling.learn(source.sample(FILLED_ROWS).X)
             self.n_features_in_ = source.n_columns
             self.__dict__.pop("feature_names_in_", None)
         elif source.n_columns != self.n_features_in_:
@@ -193,30 +215,21 @@ class Preparation(Hyperparameters):
                 f"X has {source.n_columns} columns, but {type(self).__name__} was fitted with "
                 f"{self.n_features_in_}. Give the same columns."
             )
-        return source
+        return mapped(source, self._filling)
 
     def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool, **checks: Any) -> Any:
-        """Return rows, and targets if there are any, checked as scikit-learn does."""
+        """Return rows, and targets if there are any, checked as scikit-learn does.
+
+        What is missing is filled in; of a kernel's values none may be.
+        """
+        checks["ensure_all_finite"] = True if is_precomputed(self.kernel) else "allow-nan"
         if self._table is None:
-            return validate_data(self, X, y, reset=reset, **checks)
-        return validated_table(self, self._table, X, y, checks)
-
-
-def require_square(source: DataSource, once: bool, scale: str | None) -> None:
-    """Refuse rows that are not all values of a kernel between training rows, as they are."""
-    if once or source.once:
-        raise ValueError(
-            "kernel='precomputed' needs the kernel's values between all training rows at once; got "
-            "rows that come in parts. Give fit the whole matrix, or give the kernel itself."
-        )
-    if source.n_rows != source.n_columns:
-        raise ValueError(
-            "With kernel='precomputed' X at fit is the square matrix of the kernel between all "
-            f"training rows; got {source.n_rows} rows and {source.n_columns} columns. Give "
-            "k(X, X), and to predict k(X_new, X)."
-        )
-    if scale is not None:
-        raise ValueError(
-            f"Values of a precomputed kernel cannot be scaled; got scale={scale!r}. Scale the rows "
-            "before their kernel is computed, and leave scale=None."
-        )
+            found = validate_data(self, X, y, reset=reset, **checks)
+        else:
+            found = validated_table(self, self._table, X, y, checks)
+        rows, *targets = found if isinstance(found, tuple) else (found,)
+        refuse_missing(rows)
+        if reset:
+            self._filling = Filling.learn(rows)
+        rows = self._filling.rows(rows)
+        return (rows, *targets) if targets else rows

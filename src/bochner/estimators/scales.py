@@ -12,6 +12,7 @@ from bochner.kernels import Kernel, Stretched
 from bochner.losses import Loss, Smooth
 
 MANY_COLUMNS = 256  # for which a search takes long
+MOST_COLUMNS = 5_000
 
 
 def require_scales(scales: Any) -> None:
@@ -37,11 +38,20 @@ def learns(estimator: Any, rows: int | None, columns: int, once: bool) -> bool:
     """
     if not is_auto(estimator.scales):
         return isinstance(estimator.scales, str)
+    return columns <= MANY_COLUMNS and _is_open(estimator, rows, once)
+
+
+def finds_bandwidth(estimator: Any, rows: int | None, columns: int, once: bool) -> bool:
+    """Whether kernel and bandwidth are to be found where columns are too many for scales."""
+    many = MANY_COLUMNS < columns <= MOST_COLUMNS and estimator._table is None
+    return many and is_auto(estimator.scales) and _is_open(estimator, rows, once)
+
+
+def _is_open(estimator: Any, rows: int | None, once: bool) -> bool:
     is_open = all(map(is_auto, (estimator.kernel, estimator.features, estimator.solver)))
     if not is_auto(estimator.loss) and not isinstance(Loss.resolve(estimator.loss), Smooth):
         return False
-    many = rows is not None and rows > FEW_ROWS and columns <= MANY_COLUMNS
-    return is_open and many and not once
+    return is_open and rows is not None and rows > FEW_ROWS and not once
 
 
 def told(scales: Any) -> str:

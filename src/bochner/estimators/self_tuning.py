@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,56 +11,80 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.blas import single_blas
-from bochner.data import Batch, DataSource, Scaling
+from bochner.data import Batch, DataSource, Scaling, Warping
 from bochner.estimators.choices import bins, is_auto
-from bochner.estimators.scales import scaled_kernel
+from bochner.estimators.scales import MOST_COLUMNS, scaled_kernel
 from bochner.estimators.seeds import seed_of
-from bochner.features import FeatureMap
+from bochner.estimators.setup import in_single_precision
+from bochner.estimators.targets import Labels
+from bochner.features import Centers, FeatureMap
 from bochner.kernels import Kernel, Laplacian, Stretched
 from bochner.losses import Squared
 from bochner.solvers import Solver
 from bochner.tuning import Sample, Tuned, Tuning
-from bochner.tuning.exact import Judged, chosen, fitting, require_shift_invariant
+from bochner.tuning.exact import Judged, require_shift_invariant
+from bochner.tuning.gradients import chosen, fitting
 
 if TYPE_CHECKING:
     from bochner.estimators.preparation import Preparation
 
-MOST_COLUMNS = 5_000
+BANDWIDTH_ROWS = 20_000
 MOST_NUMBERS = 50_000_000  # of a sample: whatever the memory budget, since scales depend on it
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What was found, the kernel made of it, and alpha times the number of rows."""
+    """What a search found, if there was one, the kernel, and alpha times the number of rows."""
 
-    tuned: Tuned
+    tuned: Tuned | None
     kernel: Kernel
     ridge: float
+    seconds: float = 0.0
+
+    @property
+    def warping(self) -> Warping | None:
+        """The maps through which columns are seen."""
+        return None if self.tuned is None else self.tuned.warping
 
 
 def learned(estimator: Preparation, source: DataSource, classes: Any) -> Learned:
     """Search for scales on a sample of the rows; find kernel and ridge that go with them."""
+    began = time.perf_counter()
     tuning: Tuning = Tuning.resolve(estimator.tuning)
     if not is_auto(estimator.kernel):
         require_shift_invariant(Kernel.resolve(estimator.kernel))
     seed = seed_of(estimator.random_state)
-    sample = _sample(estimator, source, classes, tuning, seed)
-    tuned = tuning.search(sample, seed, estimator.max_seconds)
     with single_blas():
-        return _with_kernel(estimator, sample, tuned, seed)
+        sample = _sample(estimator, source, classes, tuning, seed)
+        tuned = tuning.search(sample, seed, estimator.max_seconds)
+        found = _with_kernel(estimator, sample.through(tuned.warping), tuned, seed)
+    return replace(found, seconds=time.perf_counter() - began)
+
+
+def with_bandwidth(estimator: Preparation, source: DataSource, classes: Any) -> Learned:
+    """Find a kernel with its bandwidth and a ridge; scales only as far as gradients tell them."""
+    began = time.perf_counter()
+    tuning: Tuning = Tuning.resolve(estimator.tuning)
+    seed = seed_of(estimator.random_state)
+    few = replace(tuning, rows=min(tuning.rows, BANDWIDTH_ROWS), warp=False)
+    with single_blas():
+        sample = _sample(estimator, source, classes, few, seed)
+        best = chosen(sample, np.ones(source.n_columns), seed, tuning.linear_map)
+    return Learned(None, best.kernel, best.ridge, time.perf_counter() - began)
 
 
 def _with_kernel(estimator: Preparation, sample: Sample, tuned: Tuned, seed: int) -> Learned:
     given, scales = estimator.kernel, tuned.scales
+    tuning: Tuning = Tuning.resolve(estimator.tuning)
     laplacian = Learned(tuned, Stretched(Laplacian(1.0), scales), tuned.ridge)
     if _is_open_laplacian(given) or (is_auto(given) and _only_bins(estimator)):
         return laplacian
     if is_auto(given):
-        best = chosen(sample, scales, seed)
+        best = chosen(sample, scales, seed, tuning.linear_map)
         return laplacian if isinstance(best.inner, Laplacian) else _of(tuned, best)
     if sample.categorical:  # exact machines would take categories for numbers
         return Learned(tuned, scaled_kernel(given, scales), tuned.ridge)
-    return _of(tuned, fitting(Kernel.resolve(given), sample, scales, seed))
+    return _of(tuned, fitting(Kernel.resolve(given), sample, scales, seed, tuning.linear_map))
 
 
 def _of(tuned: Tuned, best: Judged) -> Learned:
@@ -90,16 +115,30 @@ def _sample(
             f"Scales are learned for at most {MOST_COLUMNS:,} columns; got {source.n_columns:,}. "
             "Leave scales=None, or take fewer columns."
         )
-    batch = source.sample(min(tuning.rows, MOST_NUMBERS // source.n_columns), seed)
-    categorical = _categorical(estimator, source.n_columns)
     targets = estimator._targets(source, Squared(), classes)
+    most_rows = max(2, MOST_NUMBERS // (source.n_columns + targets.outputs))
+    batch = source.sample(min(tuning.rows, most_rows), seed)
+    categorical = _categorical(estimator, source.n_columns)
     coded = targets(batch)
     assert coded.y is not None  # targets refuse a batch without
-    X = _dense(_scaled(estimator, source, batch, categorical))
+    X = in_single_precision(_dense(_scaled(estimator, source, batch, categorical)))
     held_out = tuning.groups(batch.index, source.n_rows)
     return Sample.of(
-        X, coded.y, coded.weight, categorical=categorical, held_out=held_out, seed=seed
+        X,
+        coded.y,
+        coded.weight,
+        categorical=categorical,
+        held_out=held_out,
+        seed=seed,
+        warp=tuning.warp and not sp.issparse(batch.X) and not _has_centers(estimator),
+        classes=isinstance(targets, Labels),
     )
+
+
+def _has_centers(estimator: Preparation) -> bool:
+    """Whether the user gave centres: those are columns as they are."""
+    given = estimator.features
+    return isinstance(given, Centers) and given.given is not None
 
 
 def _categorical(estimator: Preparation, n_columns: int) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.data import Batch, Scaling
+from bochner.data import Batch, Scaling, Warping
 from bochner.estimators.calibration import UNCALIBRATED, Calibration, is_likelihood
 from bochner.estimators.targets import Labels, Targets
 from bochner.features import Basis, BinningDiagnostics, FeatureMap
@@ -22,7 +22,7 @@ LARGEST = 1e37  # that single precision holds, with room for a sum
 
 @dataclass(frozen=True)
 class Setup:
-    """Seed, loss, kernel with its bandwidth, basis, scaling and coding of the targets.
+    """Seed, loss, kernel with its bandwidth, basis, maps of the rows and coding of the targets.
 
     `recipe` is what the user had asked for, in words, when it was settled. Of bins there are
     diagnostics, and how many rows lie in each; of losses that are no likelihood a calibration.
@@ -39,12 +39,15 @@ class Setup:
     binning: BinningDiagnostics | None = None
     rows_in_bins: NDArray[np.int32] | None = None
     calibration: Calibration = UNCALIBRATED
+    warping: Warping | None = None
 
     def rows(self, X: Any) -> Any:
         """Return rows as the basis takes them."""
-        if sp.issparse(X) and self.scaling is not None and self.scaling.location.any():
+        moved = self.scaling is not None and self.scaling.location.any()
+        if sp.issparse(X) and (moved or self.warping is not None):
             X = X.toarray()
-        return in_single_precision(X if self.scaling is None else self.scaling.rows(X))
+        X = X if self.scaling is None else self.scaling.rows(X)
+        return in_single_precision(X if self.warping is None else self.warping.rows(X))
 
     def __call__(self, batch: Batch) -> Batch:
         """Scale the rows and code the targets of a batch."""
@@ -63,6 +66,7 @@ class Setup:
             "kernel_": self.kernel,
             "loss_": self.loss,
             "scaling_": self.scaling,
+            "warping_": self.warping,
             "expansion_": expansion,
             "intercept_": expansion.intercept,
             "n_features_used_": expansion.size,
@@ -85,6 +89,12 @@ class Setup:
     @property
     def _calibrates(self) -> bool:
         return isinstance(self.targets, Labels) and not is_likelihood(self.loss)
+
+    def begun(self, rows: int, seconds: float | None) -> Setup:
+        """Return the same with as large a basis as so many rows take in a moment."""
+        work = rows * self.targets.outputs
+        basis = self.features.begun(self.basis, self.kernel, self.seed, work, seconds)
+        return replace(self, basis=basis)
 
     def grown(self, rows: int | None) -> Setup | None:
         """Return the same with a larger basis for so many rows, None if there is none."""

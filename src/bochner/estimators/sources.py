@@ -82,14 +82,24 @@ def array_source(X: Any, y: Any, sample_weight: Any) -> DataSource:
     return ArraySource(X, y, sample_weight)
 
 
-def checked(batch: Batch) -> Batch:
-    """Return the batch if its numbers are finite and its weights are weights."""
-    values = batch.X.data if sp.issparse(batch.X) else batch.X
-    if not np.isfinite(values).all():
+def refuse_missing(X: Any) -> None:
+    """Refuse sparse rows with NaN: what is not stored there is 0, not missing."""
+    if sp.issparse(X) and np.isnan(X.data).any():
         raise ValueError(
-            f"{_place(batch)} contain NaN or infinity. Drop such rows or fill them in before they "
-            "come here."
+            "Sparse rows must not hold NaN. Give dense rows, in which a missing number is allowed, "
+            "or fill it in."
         )
+
+
+def checked(batch: Batch) -> Batch:
+    """Return the batch if its numbers are finite or missing and its weights are weights."""
+    values = batch.X.data if sp.issparse(batch.X) else batch.X
+    if np.isinf(values).any():
+        raise ValueError(
+            f"{_place(batch)} contain infinity. Drop such rows or fill them in before they come "
+            "here."
+        )
+    refuse_missing(batch.X)
     weight = batch.weight
     if weight is not None and not (np.isfinite(weight) & (weight >= 0)).all():
         raise ValueError(
@@ -99,20 +109,20 @@ def checked(batch: Batch) -> Batch:
     return batch
 
 
-def split(source: DataSource, wanted: bool | str, seed: int) -> DataSource:
-    """Return the source without some rows to judge by, if there is to be early stopping.
+def holds_out(source: DataSource, wanted: bool | str) -> bool:
+    """Whether rows are held out; "auto": if there are enough, that can be read more than once."""
+    enough = source.n_rows is None or source.n_rows >= FEWEST_ROWS_TO_HOLD_OUT
+    return enough and not source.once if wanted == "auto" else bool(wanted)
 
-    "auto" means: if there are enough rows, and they can be read more than once.
-    """
-    if wanted == "auto":
-        enough = source.n_rows is None or source.n_rows >= FEWEST_ROWS_TO_HOLD_OUT
-        wanted = enough and not source.once
-    elif wanted and source.once:
+
+def split(source: DataSource, wanted: bool | str, seed: int) -> DataSource:
+    """Return the source without some rows to judge by, if there is to be early stopping."""
+    if wanted is True and source.once:
         raise ValueError(
             "early_stopping=True needs rows that can be read more than once; got an iterator. "
             "Give early_stopping='auto' or False, or a source that can be read again."
         )
-    if not wanted:
+    if not holds_out(source, wanted):
         return source
     # Of many rows a smaller share: the first rows alone might not stand for all.
     share = min(HELD_OUT_SHARE, MOST_HELD_OUT / source.n_rows) if source.n_rows else HELD_OUT_SHARE
@@ -142,3 +152,23 @@ def held_out_rows(source: HeldOut, setup: Setup) -> Batch:
 
 def _place(batch: Batch) -> str:
     return f"Rows {batch.index.min()} to {batch.index.max()}"
+
+
+def require_square(source: DataSource, once: bool, scale: str | None) -> None:
+    """Refuse rows that are not all values of a kernel between training rows, as they are."""
+    if once or source.once:
+        raise ValueError(
+            "kernel='precomputed' needs the kernel's values between all training rows at once; got "
+            "rows that come in parts. Give fit the whole matrix, or give the kernel itself."
+        )
+    if source.n_rows != source.n_columns:
+        raise ValueError(
+            "With kernel='precomputed' X at fit is the square matrix of the kernel between all "
+            f"training rows; got {source.n_rows} rows and {source.n_columns} columns. Give "
+            "k(X, X), and to predict k(X_new, X)."
+        )
+    if scale is not None:
+        raise ValueError(
+            f"Values of a precomputed kernel cannot be scaled; got scale={scale!r}. Scale the rows "
+            "before their kernel is computed, and leave scale=None."
+        )

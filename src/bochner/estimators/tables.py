@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 NUMBERS = (Real, Decimal, np.bool_)
 NUMBERS_AND_TEXT = (*NUMBERS, str)
 FLOATS = (float, np.floating)
+MISSING_TEXT = "missing"
 MISSING = ("NoneType", "NAType", "NaTType")  # by name: pandas need not be installed
 MOST_LISTED = 5
 
@@ -145,11 +146,11 @@ class Column:
         """Return the cells of a column of numbers as float32 or float64."""
         self._require(NUMBERS, "numbers, as at fit. Turn the column into numbers.")
         numbers = self._floats()
-        self._require_finite(numbers)
+        self._refuse_infinity(numbers)
         return numbers
 
     def texts(self) -> list[str]:
-        """Return the cells as text."""
+        """Return the cells as text; what is missing is a category of that name."""
         self._require(
             NUMBERS_AND_TEXT,
             "numbers or text. Turn the column into numbers (a date into days since a fixed day), "
@@ -157,7 +158,7 @@ class Column:
         )
         if all(issubclass(t, str) for t in self.types):
             return self.cells.tolist()  # type: ignore[no-any-return]
-        self._require_finite(self._floats())
+        self._refuse_infinity(self._floats())
         if self.cells.dtype == object:
             return list(map(_text, self.cells))
         distinct, places = np.unique(self.cells, return_inverse=True)
@@ -181,14 +182,12 @@ class Column:
                 f"Column {self.name!r} holds {', '.join(others)}, but must hold {wanted}"
             )
 
-    def _require_finite(self, numbers: NDArray[np.floating[Any]]) -> None:
-        for bad, what in ((np.isnan(numbers), "missing"), (np.isinf(numbers), "infinite")):
-            if bad.any():
-                raise ValueError(
-                    f"Column {self.name!r} has {bad.sum()} {what} value(s), the first in row "
-                    f"{bad.argmax()} (counted from 0). Fill in others (for text a category such as "
-                    "'missing'), or drop those rows."
-                )
+    def _refuse_infinity(self, numbers: NDArray[np.floating[Any]]) -> None:
+        bad = np.isinf(numbers)
+        if bad.any():
+            where = f"the first in row {bad.argmax()} (counted from 0)"
+            message = f"Column {self.name!r} has {bad.sum()} infinite value(s), {where}."
+            raise ValueError(f"{message} Fill in others, or drop those rows.")
 
 
 def _columns(frame: Any) -> Iterator[Column]:
@@ -222,6 +221,8 @@ def _float(cell: Any) -> float:
 
 
 def _text(cell: Any) -> str:
+    if type(cell).__name__ in MISSING or cell != cell:
+        return MISSING_TEXT
     whole = isinstance(cell, FLOATS) and cell.is_integer()
     return str(int(cell) if whole else cell)
 

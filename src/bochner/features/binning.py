@@ -19,8 +19,10 @@ from bochner.features.feature_map import FeatureMap
 from bochner.kernels import Kernel, Separable
 from bochner.kernels.separable import separable
 
-FEW_GRIDS, MANY_GRIDS = 64, 1024  # where their number is open
-MANY_ENTRIES = 130_000_000  # rows times grids: beyond, a doubling takes minutes and gains little
+FEW_GRIDS, MANY_GRIDS = 64, 512  # where their number is open
+FEW_ENTRIES = 20_000_000  # rows times grids times outputs: a second or two
+ENTRIES_A_SECOND = 5_000_000  # of a limit of time, most of which is for what comes after
+MANY_ENTRIES = 130_000_000  # beyond, a doubling takes minutes and gains little
 GRID = 0x6121D  # keeps the draws of grids apart from others of the same seed
 
 
@@ -40,8 +42,8 @@ class Binning(FeatureMap, name="binning"):
     Parameters
     ----------
     grids : int or "auto"
-        The number of grids. "auto" adds grids until the loss on held-out rows stops falling, up to
-        1,024 and to 130 million rows times grids, and means 64 where no rows are held out.
+        The number of grids. "auto" takes 64, of few rows up to 512, and doubles them until the loss
+        on held-out rows stops falling, up to 512 and to 130 million rows times grids.
     categorical : tuple of int or "auto"
         The columns whose whole numbers are categories. "auto": those columns of a data frame that
         hold text or categories; none of an array.
@@ -96,16 +98,30 @@ class Binning(FeatureMap, name="binning"):
         before = () if isinstance(self.categorical, str) else tuple(self.categorical)
         return replace(self, categorical=tuple(sorted({*before, *columns})))
 
+    def begun(
+        self, basis: Basis, kernel: Kernel, seed: int, rows: int, seconds: float | None = None
+    ) -> BinningBasis:
+        """Return the basis with as many grids as are a matter of seconds, if that is open."""
+        assert isinstance(basis, BinningBasis)  # it is what `build` makes
+        most = FEW_ENTRIES if seconds is None else min(FEW_ENTRIES, seconds * ENTRIES_A_SECOND)
+        while self._may_double(basis, rows, most):
+            basis = self._doubled(basis, kernel, seed)
+        return basis
+
     def grown(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int | None = None
     ) -> BinningBasis | None:
         """Return the basis with twice as many grids, if their number is open and work allows it."""
         assert isinstance(basis, BinningBasis)  # it is what `build` makes
+        may = self._may_double(basis, rows or 0, MANY_ENTRIES)
+        return self._doubled(basis, kernel, seed) if may else None
+
+    def _may_double(self, basis: BinningBasis, rows: int, most: float) -> bool:
+        twice = 2 * len(basis.grids)
+        return self.grids == "auto" and twice <= MANY_GRIDS and twice * rows <= most
+
+    def _doubled(self, basis: BinningBasis, kernel: Kernel, seed: int) -> BinningBasis:
         known = len(basis.grids)
-        if self.grids != "auto" or 2 * known > MANY_GRIDS:
-            return None
-        if rows is not None and 2 * known * rows > MANY_ENTRIES:
-            return None
         draw = partial(drawn, separable(kernel), basis.n_columns)
         categorical = self.categories(basis.n_columns)
         return basis.with_grids(tuple(draw(categorical, seed, r) for r in range(known, 2 * known)))
@@ -124,6 +140,11 @@ class Binning(FeatureMap, name="binning"):
             shares = np.unique(X[:, j], return_counts=True)[1] / len(X)
             X[:, j] = np.arange(len(X)) % 2 * 2 * (1 - np.sum(shares**2))
         return X
+
+
+def most_entries(rows: int) -> int:
+    """Return how many bins of all rows and grids there are at most where grids are open."""
+    return max(FEW_GRIDS * rows, min(MANY_GRIDS * rows, MANY_ENTRIES))
 
 
 def drawn(

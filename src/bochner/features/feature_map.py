@@ -55,6 +55,12 @@ class FeatureMap(Component, ABC, family="features"):
         """Return the same map for rows that have been scaled."""
         return self
 
+    def begun(
+        self, basis: Basis, kernel: Kernel, seed: int, rows: int, seconds: float | None = None
+    ) -> Basis:
+        """Return the basis for a fit to so many rows, times outputs, in at most these seconds."""
+        return basis
+
     def grown(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int | None = None
     ) -> Basis | None:

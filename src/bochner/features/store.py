@@ -63,6 +63,11 @@ class Store:
         return mapped
 
 
+def fits(size: int, memory: int) -> bool:
+    """Whether so many bytes can be kept, in memory or on disk."""
+    return size <= memory or 2 * size <= _free_disk()
+
+
 def _bytes(rows: Any) -> int:
     """Return the bytes of CSR rows."""
     return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)

@@ -1,6 +1,7 @@
 """Solvers: what moves the weights, and their policies."""
 
 from bochner.solvers.averaged_gradient import AveragedGradient
+from bochner.solvers.backfitting import Backfitting
 from bochner.solvers.conjugate_gradient import ConjugateGradient
 from bochner.solvers.coordinate_descent import CoordinateDescent
 from bochner.solvers.coordinates import Checked, Coordinates, New, Uniform
@@ -14,6 +15,7 @@ from bochner.solvers.step_rules import Plain, Preconditioned, StepRule
 
 __all__ = [
     "AveragedGradient",
+    "Backfitting",
     "Checked",
     "ConjugateGradient",
     "CoordinateDescent",

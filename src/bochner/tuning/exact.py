@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,134 +12,109 @@ from numpy.typing import NDArray
 
 from bochner.compute.cholesky import jittered_cholesky, solve
 from bochner.compute.random import Random
-from bochner.kernels import (
-    Cauchy,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Matern,
-    ShiftInvariant,
-    Stretched,
-)
+from bochner.kernels import Kernel, Mapped, ShiftInvariant, Stretched
 from bochner.kernels.radial import Radial
-from bochner.tuning.sample import Drawn, Sample
+from bochner.tuning.drawn import Drawn
+from bochner.tuning.sample import Sample
 
 EXACT = 0xE8AC7  # keeps these draws apart from others of the same seed
-ROWS = 1_500
+ROWS, JUDGED = 2_400, 2 / 3  # a machine on 800 rows is quick, and many judges cost little
 MULTIPLES = tuple(2.0**power for power in (-4, -3, -2, -1, 0, 1))  # of the median distance
 RIDGES = (0.001, 0.01, 0.1, 1.0)
+Place = tuple[int, int]  # in the table of bandwidths and ridges
 ROUNDING = 1e-10
-REFINEMENTS = 3
-MOST_COLUMNS = 500  # each has two kernel blocks
-HOPELESS = 1.1  # times the other kernel's error: scales will not make up for that
-PLACES = 400  # at which slopes are taken
-STEP = 1e-3  # of the widest column
-FLATTEST, TINY = 1e-3, 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A kernel on columns divided by scales, the ridge, and squared errors of held-out rows."""
+    """A kernel on columns divided by scales, the ridge, and squared errors of held-out rows.
+
+    With `directions` the kernel sees the divided columns times this matrix.
+    """
 
     inner: ShiftInvariant
     scales: NDArray[np.float64]
     ridge: float
     drawn: Drawn
     errors: NDArray[np.float64]
+    directions: NDArray[np.float64] | None = None
 
     @property
-    def kernel(self) -> Stretched:
-        """The kernel with its scales."""
-        return Stretched(self.inner, self.scales)
+    def kernel(self) -> ShiftInvariant:
+        """The kernel with its scales and directions."""
+        if self.directions is None:
+            return Stretched(self.inner, self.scales)
+        return Mapped(self.inner, self.directions / self.scales[:, None])
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """The rows as the inner kernel sees them."""
+        return seen(self.drawn, self.scales, self.directions)
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return the weights of the machine on the known rows."""
+        return _solved(self.inner(self.rows[: self.drawn.known]), self.drawn, self.ridge)
 
     @property
     def error(self) -> float:
         """The mean error."""
-        return float(self.drawn.mean(self.errors))
+        return float(self.drawn.held_out.mean(self.errors))
 
     def beats(self, other: Judged) -> bool:
         """Whether the mean error is lower by more than a standard error, on the same rows."""
-        gain, deviation = self.drawn.gain(other.errors, self.errors)
+        gain, deviation = self.drawn.held_out.gain(other.errors, self.errors)
         return gain > deviation
 
 
-def chosen(sample: Sample, scales: NDArray[np.float64], seed: int) -> Judged:
-    """Return the Laplacian kernel, or the Gaussian one if that is better.
-
-    On a tie the Laplacian: there are bins for it.
-    """
-    rough = judged(Laplacian(), sample, scales, seed)
-    smooth = judged(Gaussian(), sample, scales, seed)
-    if smooth.error < HOPELESS * rough.error:
-        smooth = refined(smooth, Gaussian(), sample, seed)
-    return smooth if smooth.beats(rough) else rough
+def seen(
+    drawn: Drawn, scales: NDArray[np.float64], directions: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return columns divided by scales, times directions if there are any."""
+    rows = drawn.columns.T.astype(np.float64) / scales
+    return rows if directions is None else rows @ directions
 
 
-def fitting(kernel: Kernel, sample: Sample, scales: NDArray[np.float64], seed: int) -> Judged:
-    """Return a kernel with the bandwidth, the ridge and, if it is smooth, the scales that suit."""
-    return refined(judged(kernel, sample, scales, seed), kernel, sample, seed)
-
-
-def refined(best: Judged, kernel: Kernel, sample: Sample, seed: int) -> Judged:
-    """Return the best of these scales and of some that follow the gradients of the machine.
-
-    A machine that changes along column j by g_j on root mean square, columns divided by their
-    scales, gets scales_j / g_j: the diagonal of the average gradient outer product in place of the
-    metric (Radhakrishnan, Beaglehole, Pandit and Belkin 2024, Mechanism for feature learning in
-    neural networks and backpropagation-free machine learning models).
-    """
-    if not is_smooth(best.inner) or len(best.scales) > MOST_COLUMNS:
-        return best
-    for _ in range(REFINEMENTS):
-        next_one = judged(kernel, sample, best.scales / slopes(best), seed)
-        if not next_one.error < best.error:
-            return best
-        best = next_one
-    return best
-
-
-def is_smooth(kernel: Kernel) -> bool:
-    """Whether machines with this kernel are known to have a gradient at their rows."""
-    differentiable = isinstance(kernel, Matern) and kernel.nu > 1
-    return differentiable or isinstance(kernel, Gaussian | Cauchy)
-
-
-def slopes(best: Judged) -> NDArray[np.float64]:
-    """Return the root mean square slope of the machine along each divided column.
-
-    By central differences at some rows, relative to the steepest; a column along which nothing
-    changes counts for a thousandth of it.
-    """
-    drawn, known = best.drawn, best.drawn.known
-    rows = drawn.columns.T.astype(np.float64) / best.scales
-    out, step = np.ones(rows.shape[1]), STEP * float(rows[:known].std(axis=0).max())
-    if step == 0.0:
-        return out
-    weights, places = _solved(best.inner(rows[:known]), drawn, best.ridge), rows[:PLACES]
-    for j in range(len(out)):
-        shift = np.zeros(len(out))
-        shift[j] = step
-        change = best.inner(places + shift, rows[:known]) - best.inner(places - shift, rows[:known])
-        out[j] = np.sqrt(np.square(change @ weights / (2 * step)).sum(axis=1).mean())
-    return np.asarray(np.maximum(out / max(out.max(), TINY), FLATTEST))
-
-
-def judged(kernel: Kernel, sample: Sample, scales: NDArray[np.float64], seed: int) -> Judged:
+def judged(
+    kernel: Kernel,
+    sample: Sample,
+    scales: NDArray[np.float64],
+    seed: int,
+    directions: NDArray[np.float64] | None = None,
+) -> Judged:
     """Return the best of some bandwidths and ridges on columns divided by scales.
 
     A bandwidth that is a number is taken as it is, and so is a kernel that has none; one that is
     open is found whatever the kernel's multiplier.
     """
     kernel = require_shift_invariant(kernel)
-    drawn = sample.drawn(ROWS, Random(seed, EXACT))
-    rows = drawn.columns.T.astype(np.float64) / scales
-    best: Judged | None = None
-    for candidate in candidates(kernel, rows):
-        for ridge, errors in _errors(candidate, rows, drawn):
-            found = Judged(candidate, scales, ridge, drawn, errors)
-            best = found if best is None or found.error < best.error else best
-    assert best is not None  # there is a candidate at least
-    return best
+    drawn = sample.drawn(ROWS, Random(seed, EXACT), JUDGED)
+    rows = seen(drawn, scales, directions)
+    kernels = candidates(kernel, rows)
+
+    @cache
+    def at(place: Place) -> Judged:
+        inner, ridge = kernels[place[0]], RIDGES[place[1]]
+        errors = _errors(inner, rows, drawn, ridge)
+        return Judged(inner, scales, ridge, drawn, errors, directions)
+
+    return at(_lowest(lambda place: at(place).error, (len(kernels), len(RIDGES))))
+
+
+def _lowest(height: Callable[[Place], float], shape: Place) -> Place:
+    """Return a place of a grid with no lower one beside it, going down from the middle."""
+    place, moved = (shape[0] // 2, shape[1] // 2), True
+    while moved:
+        moved = False
+        for step in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+            while height(beside := _beside(place, step, shape)) < height(place):
+                place, moved = beside, True
+    return place
+
+
+def _beside(place: Place, step: Place, shape: Place) -> Place:
+    """Return the next place in a direction, on the edge the same."""
+    i, j = (min(max(p + s, 0), n - 1) for p, s, n in zip(place, step, shape, strict=True))
+    return i, j
 
 
 def require_shift_invariant(kernel: Kernel) -> ShiftInvariant:
@@ -160,21 +136,18 @@ def candidates(kernel: ShiftInvariant, rows: NDArray[np.float64]) -> Sequence[Sh
 
 
 def _errors(
-    kernel: ShiftInvariant, rows: NDArray[np.float64], drawn: Drawn
-) -> Iterator[tuple[float, NDArray[np.float64]]]:
-    """Yield ridges and the squared errors of kernel ridge regression at the held-out rows."""
+    kernel: ShiftInvariant, rows: NDArray[np.float64], drawn: Drawn, ridge: float
+) -> NDArray[np.float64]:
+    """Return the squared errors of kernel ridge regression at the held-out rows."""
     known = drawn.known
     mean: NDArray[Any] = np.average(drawn.y[:known], axis=0, weights=drawn.weight[:known])
-    K, across = kernel(rows[:known]), kernel(rows[known:], rows[:known])
-    for ridge in RIDGES:
-        left = drawn.y[known:] - mean - across @ _solved(K, drawn, ridge)
-        yield ridge, np.square(left).sum(axis=1)
+    fitted = kernel(rows[known:], rows[:known]) @ _solved(kernel(rows[:known]), drawn, ridge)
+    return np.asarray(np.square(drawn.y[known:] - mean - fitted).sum(axis=1))
 
 
 def _solved(K: NDArray[Any], drawn: Drawn, ridge: float) -> NDArray[np.float64]:
-    """Return the weights of kernel ridge regression on the known rows."""
+    """Return the weights of kernel ridge regression on the known rows; K is written over."""
     y, weight = drawn.y[: drawn.known], drawn.weight[: drawn.known]
-    matrix = K.copy()
-    np.einsum("ii->i", matrix)[:] += ridge / weight
-    lower = jittered_cholesky(matrix, ROUNDING)[0]
+    np.einsum("ii->i", K)[:] += ridge / weight
+    lower = jittered_cholesky(K, ROUNDING)[0]
     return solve(lower, y - np.average(y, axis=0, weights=weight))

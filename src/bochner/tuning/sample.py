@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.random import Random
-from bochner.tuning.groups import Groups, groups_of
+from bochner.data import Logarithm, Ranks, Warping
+from bochner.tuning.drawn import Drawn
+from bochner.tuning.groups import Groups, groups_of, twins_of
 
 HELD_OUT = 0.25
 BLOCKS = 200  # of consecutive rows, of which some are held out
+FEWEST_BLOCKS, LEAST_LENGTH = 5, 20
 FEW_OUTPUTS = 8  # squared errors of more are told by so many random combinations of them
+MOST_CLASSES = 64  # whose wrong labels are counted
 CODES = 0xC0DE5  # keeps these draws apart from others of the same seed
 NEAR = 0.8  # of the distance of random rows: rows this near to one just before depend on it
 LAGS = 12
 COMPARED = 4_000_000, 20_000  # numbers and rows
+MIDDLE = 5, 95  # per cent: a column's tails begin there
+HEAVY = 3.0  # times as wide as its middle a column has heavy tails; a normal one is 2.4 times
+FEW_VALUES = 20  # columns with fewer have none
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A map that a column might be seen through."""
+
+    column: int
+    map: Logarithm | Ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +41,9 @@ class Sample:
 
     Rows of one block are held out together; each is a block of its own if `block` is None.
     Columns have mean 0 but for categorical ones, which hold whole numbers; `groups` are those
-    whose scales move together.
+    whose scales move together, `twins` the first of equal ones. After the columns come
+    `alternatives` to some of them. Rows that are `ordered` depend on those just before them.
+    `scores` are the targets of classes, all of them where `y` has but combinations.
     """
 
     X: NDArray[np.float32]
@@ -35,6 +52,10 @@ class Sample:
     categorical: tuple[int, ...]
     block: NDArray[np.int64] | None
     groups: Groups
+    twins: NDArray[np.int64]
+    alternatives: tuple[Alternative, ...] = ()
+    ordered: bool = False
+    scores: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -46,30 +67,65 @@ class Sample:
         categorical: tuple[int, ...] = (),
         held_out: Any = "auto",
         seed: int = 0,
+        warp: bool = False,
+        classes: bool = False,
     ) -> Sample:
-        """Return the sample; `held_out` is "random", "blocks", "auto" or a group for each row."""
+        """Return the sample; `held_out` is "random", "blocks", "auto" or a group for each row.
+
+        With `warp` columns that have heavy tails get alternatives. `classes` says that the targets
+        code classes, as -1 and 1 or one column for each.
+        """
         weight = np.ones(len(X)) if weight is None else np.asarray(weight, np.float64)
         counted = weight > 0  # the others have no say, and no weight to divide by
         if counted.sum() < 2:
             raise ValueError("Scales are learned from two rows at least that have a weight.")
         X, y, weight = X[counted], y[counted], weight[counted] / weight[counted].mean()
         held_out = held_out if isinstance(held_out, str) else np.asarray(held_out)[counted]
+        alternatives = _alternatives(X, categorical) if warp else ()
+        warped = [one.map(X[:, one.column]) for one in alternatives]
+        ordered, y = _is_ordered(X, held_out), _standard(y, weight)
         return cls(
-            _centred(X, categorical),
-            _few(_standard(y, weight), seed),
+            _centred(np.column_stack([X, *warped]), categorical),
+            _few(y, seed),
             weight,
             categorical,
-            _blocks(X, held_out),
+            _blocks(len(X), held_out, ordered),
             groups_of(X, categorical),
+            twins_of(X),
+            alternatives,
+            ordered,
+            y if classes and y.shape[1] <= MOST_CLASSES else None,
         )
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns, without alternatives."""
+        return int(self.X.shape[1]) - len(self.alternatives)
+
+    def through(self, warping: Warping | None) -> Sample:
+        """Return the same with some columns seen through maps that are alternatives to them."""
+        places, maps = np.arange(self.n_columns), {} if warping is None else warping.maps
+        for place, one in enumerate(self.alternatives, self.n_columns):
+            if maps.get(one.column) is one.map:
+                places[one.column] = place
+        return replace(self, X=self.X[:, places], alternatives=())
+
+    def widths(self) -> NDArray[np.float64]:
+        """Return the standard deviation of each column; 1 for categories, which differ by 1."""
+        widths = np.asarray(self.X.std(axis=0, dtype=np.float64))
+        for group in self.groups:
+            if len(group) > 1 and _is_one_hot(self.X[:, group]):
+                widths[group] = 1.0
+        widths[list(self.categorical)] = 1.0
+        return np.where(widths > 0, widths, 1.0)
 
     def __len__(self) -> int:
         return len(self.X)
 
     def __getitem__(self, rows: Any) -> Sample:
-        block = None if self.block is None else self.block[rows]
+        block, scores = (None if a is None else a[rows] for a in (self.block, self.scores))
         X, y, weight = self.X[rows], self.y[rows], self.weight[rows]
-        return Sample(X, y, weight, self.categorical, block, self.groups)
+        return replace(self, X=X, y=y, weight=weight, block=block, scores=scores)
 
     def split(self, share: float, rng: Random) -> tuple[Sample, Sample]:
         """Return two samples, the second with about this share of the blocks."""
@@ -77,55 +133,23 @@ class Sample:
         numbers = np.unique(block)
         if len(numbers) < 2:  # all rows drawn are of one block
             block = numbers = np.arange(len(self))
-        count = min(max(1, int(share * len(numbers))), len(numbers) - 1)
+        least = 2 if len(numbers) >= 4 else 1  # a single block would tell nothing of others
+        count = min(max(least, int(share * len(numbers))), len(numbers) - 1)
         last = np.isin(block, numbers[rng.permutation(len(numbers))[:count]])
         return self[~last], self[last]
 
-    def drawn(self, size: int, rng: Random) -> Drawn:
-        """Return at most so many rows in random order, a quarter of them held out."""
+    def folds(self, count: int) -> list[tuple[Sample, Sample]]:
+        """Return long stretches of rows, and for each the rows that are not in it before it."""
+        count = min(count, len(self))
+        stretch = np.arange(len(self)) * count // len(self)
+        parts = [(self[stretch != k], self[stretch == k]) for k in range(count)]
+        numbered = [(*both, np.full(len(both[1]), k)) for k, both in enumerate(parts)]
+        return [(rest, replace(part, block=block)) for rest, part, block in numbered]
+
+    def drawn(self, size: int, rng: Random, held_out: float = HELD_OUT) -> Drawn:
+        """Return at most so many rows in random order, this share of them held out."""
         some = self[rng.permutation(len(self))[:size]]
-        return Drawn.of(*some.split(HELD_OUT, rng))
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Some rows by columns, (columns, rows); those after the first `known` are held out."""
-
-    columns: NDArray[np.float32]
-    y: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    known: int
-    categorical: tuple[int, ...] = ()
-    block: NDArray[np.int64] | None = None
-
-    @classmethod
-    def of(cls, known: Sample, held_out: Sample) -> Drawn:
-        """Return the rows of both, the second held out."""
-        columns = np.ascontiguousarray(np.concatenate([known.X, held_out.X]).T)
-        y = np.concatenate([known.y, held_out.y])
-        weight = np.concatenate([known.weight, held_out.weight])
-        return cls(columns, y, weight, len(known), known.categorical, held_out.block)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return int(self.columns.shape[1])
-
-    def mean(self, errors: NDArray[np.float64]) -> Any:
-        """Return the weighted mean over the held-out rows, the last axis."""
-        return np.average(errors, axis=-1, weights=self.weight[self.known :])
-
-    def gain(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float]:
-        """Return by how much errors fell on average, and the deviation of that mean.
-
-        Rows of a block err together, so that blocks are what is drawn at random.
-        """
-        weight, fall = self.weight[self.known :], before - after
-        mean = float(self.mean(fall))
-        block = np.arange(len(fall)) if self.block is None else self.block
-        sums = np.bincount(np.unique(block, return_inverse=True)[1], weight * (fall - mean))
-        count = max(len(sums) - 1, 1)
-        return mean, float(np.sqrt(np.square(sums).sum() * len(sums) / count) / weight.sum())
+        return Drawn.of(*some.split(held_out, rng))
 
 
 def depends_on_order(X: NDArray[Any]) -> bool:
@@ -145,14 +169,35 @@ def depends_on_order(X: NDArray[Any]) -> bool:
     return any(np.abs(X[lag:] - X[:-lag]).mean() < NEAR * some for lag in range(1, LAGS + 1))
 
 
-def _blocks(X: NDArray[Any], held_out: Any) -> NDArray[np.int64] | None:
+def _is_one_hot(X: NDArray[np.float32]) -> bool:
+    """Whether columns, from which their means were taken, had the values 0 and 1 only."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return bool(((low == X) | (high == X)).all() and np.allclose(high - low, 1.0, atol=1e-5))
+
+
+def _is_ordered(X: NDArray[Any], held_out: Any) -> bool:
+    named = held_out if isinstance(held_out, str) else ""
+    return named == "blocks" or (named == "auto" and depends_on_order(X))
+
+
+def _blocks(rows: int, held_out: Any, ordered: bool) -> NDArray[np.int64] | None:
     if not isinstance(held_out, str):
         names, numbers = np.unique(held_out, return_inverse=True)
         if len(names) < 2:
             raise ValueError("Groups are held out whole, so there must be two at least; got one.")
         return numbers.astype(np.int64)
-    blocks = held_out == "blocks" or (held_out == "auto" and depends_on_order(X))
-    return np.arange(len(X)) * BLOCKS // len(X) if blocks else None
+    blocks = max(FEWEST_BLOCKS, min(BLOCKS, rows // LEAST_LENGTH))
+    return np.arange(rows) * blocks // rows if ordered else None
+
+
+def _alternatives(X: NDArray[Any], categorical: tuple[int, ...]) -> tuple[Alternative, ...]:
+    """Return logarithms and ranks for columns that are much wider than their middle."""
+    low, high = np.percentile(X, MIDDLE, axis=0)
+    heavy = np.ptp(X, axis=0) > HEAVY * (high - low)
+    columns = [int(j) for j in np.flatnonzero(heavy) if j not in categorical]
+    columns = [j for j in columns if len(np.unique(X[:, j])) > FEW_VALUES]
+    kinds = Logarithm, Ranks
+    return tuple(Alternative(j, kind.learn(X[:, j])) for j in columns for kind in kinds)
 
 
 def _centred(X: NDArray[Any], categorical: tuple[int, ...]) -> NDArray[np.float32]:

@@ -4,61 +4,55 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.random import Random
+from bochner.data import Warping
+from bochner.tuning.changes import Change, joint, sizes, steps
 from bochner.tuning.groups import Groups
-from bochner.tuning.sample import Drawn, Sample
+from bochner.tuning.sample import Sample
+from bochner.tuning.stage import Stage
 from bochner.tuning.trials import SWEEPS, Move, Trials
 from bochner.tuning.tuned import Round, Tuned
+from bochner.tuning.verdict import JUDGES, RIDGES, Court, Verdict
 
 SEARCH = 0x5CA1E  # keeps these draws apart from others of the same seed
 BANDWIDTHS = range(-4, 9)  # powers of 2, of one over the width of a column
-RIDGES = (0.03, 0.3, 3.0)
 LAST_RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 SMALL_GAIN = 0.004  # of the error
 MOST_GROUPS = 128  # in a round; of more some are drawn
-JUDGES = 0.2  # of the rows, kept for the verdict
-VERDICT_GRIDS = 32
+COMMON_ROWS = 16_000
+STRETCHES, SURE = 5, 2.0  # of a series; standard errors, since five tell little
 RESAMPLES, RELEVANCE_ROWS, RELEVANCE_GRIDS, RELEVANT = 3, 16_000, 16, 256
-RIDGE_ROWS, RIDGE_GRIDS = 32_000, 128
+RIDGE_ROWS, RIDGE_GRIDS = 16_000, 128
 # Numbers of the draws; rounds have those from ROUNDS on.
-SPLIT, SOME, COMMON, COMMON_AGAIN, VERDICT, LAST, RELEVANCE = range(7)
+SPLIT, SOME, COMMON, COMMON_AGAIN, VERDICT, LAST, WARP, RELEVANCE = range(8)
 ROUNDS = 1_000
-
-Gain = tuple[float, NDArray[np.int64], float]  # of a group that moves by a step
-
-
-@dataclass(frozen=True)
-class Stage:
-    """At most so many rounds on so many rows and grids; a step is a power of 2."""
-
-    rows: int
-    grids: int
-    step: float = 0.0
-    rounds: int = 1
-
-    def within(self, rows: int, grids: int) -> Stage:
-        """Return the same with no more rows and grids than these."""
-        return replace(self, rows=min(self.rows, rows), grids=min(self.grids, grids))
 
 
 class Search:
     """The factors so far, as powers of 2 of one over the width of each column.
 
-    A part of the rows is no part of any round: it is for the verdict.
+    `places` says for each column where it is in the sample: there, or where an alternative to it
+    is. A part of the rows is no part of any round: it is for the verdict.
     """
 
     def __init__(self, sample: Sample, patience: int, seed: int, deadline: float) -> None:
         self.rng, self.patience, self.deadline = Random(seed, SEARCH), patience, deadline
-        self.sample, self.judges = sample.split(JUDGES, self.rng.child(SPLIT))
-        if len(self.sample) < 2:
-            self.sample = self.judges = sample
-        self.per_width = 1.0 / _widths(sample)
-        self.common = self.powers = np.zeros(sample.X.shape[1])
+        rest, judges = sample.split(JUDGES, self.rng.child(SPLIT))
+        self.apart = len(rest) >= 2
+        self.sample, judges = (rest, judges) if self.apart else (sample, sample)
+        self.court = Court([(self.sample, judges)], self.rng.child(VERDICT))
+        self.stretches = Court(sample.folds(STRETCHES), self.court.rng) if sample.ordered else None
+        self.per_width = 1.0 / sample.widths()
+        as_they_are = -np.log2(self.per_width[: sample.n_columns])
+        self.powers = np.zeros(sample.n_columns)
+        self.commons = [self.powers, as_they_are - np.median(as_they_are).round()]
+        self.places = np.arange(sample.n_columns)
         self.ridge, self.most_rows, self.count = RIDGES[1], len(sample), 0
         self.rounds: list[Round] = []
 
@@ -67,18 +61,18 @@ class Search:
         first, last = stages[0], stages[-1]
         self.most_rows = last.rows
         self._find_common(first, COMMON, BANDWIDTHS)
-        self._find_common(replace(last, grids=first.grids), COMMON_AGAIN, (-1, 0, 1))
-        self.common = self.powers
+        again = Stage(min(last.rows, COMMON_ROWS), last.grids)
+        self._find_common(again, COMMON_AGAIN, (-1, 0, 1))
+        self._warp(first)
         for number, stage in enumerate(stages):
             self._run_stage(stage, ROUNDS * (1 + number))
 
     def tuned(self) -> Tuned:
         """Return the better of both with the ridge that suits it, and what columns are worth."""
         helped, common, learned = self._verdict()
-        self.powers = self.powers if helped else self.common
         relevance = self._relevance()
         return Tuned(
-            scales=1.0 / (self.per_width * 2.0**self.powers),
+            scales=1.0 / (self.per_width[self.places] * 2.0**self.powers),
             ridge=self._last_ridge(),
             helped=helped,
             common_error=common,
@@ -87,28 +81,54 @@ class Search:
             relevance_deviation=relevance.std(axis=0),
             rounds=tuple(self.rounds),
             trials=self.count,
+            warping=self._warping(),
+            labels=self.sample.scores is not None,
         )
 
-    def _verdict(self) -> tuple[bool, float, float]:
-        """Return whether the scales help rows that no round has seen, and both errors there."""
-        rng = self.rng.child(VERDICT)
-        known = self.sample[rng.permutation(len(self.sample))[: self.most_rows]]
-        judges = self.judges[rng.permutation(len(self.judges))[: self.most_rows]]
-        trials = self._settled(Trials(Drawn.of(known, judges), VERDICT_GRIDS, rng))
-        places = [self.common, self.powers] if self.rounds else [self.common]
-        moves = [self._move(powers) for powers in places for _ in LAST_RIDGES]
-        errors = self._errors(trials, moves, LAST_RIDGES * len(places))
-        best = [min(some, key=trials.drawn.mean) for some in np.split(errors, len(places))]
-        gain, deviation = trials.drawn.gain(best[0], best[-1])
-        means = [float(trials.drawn.mean(some)) for some in best]
-        return gain > deviation, means[0], means[-1]
+    def _warping(self) -> Warping | None:
+        first = self.sample.n_columns
+        columns = np.flatnonzero(self.places >= first)
+        maps = self.sample.alternatives
+        found = {int(j): maps[self.places[j] - first].map for j in columns}
+        return Warping(found) if found else None
 
-    def _find_common(self, stage: Stage, number: int, steps: Sequence[int]) -> None:
+    def _verdict(self) -> tuple[bool, float, float]:
+        """Return whether the scales help rows that no round has seen, and both errors there.
+
+        Take the better of both, with the step that suits it. What helps in a series has to help
+        its long stretches as well, each predicted from the others; rounds have seen those.
+        """
+        columns = np.arange(len(self.powers))
+        models = [(powers, columns) for powers in self.commons] + [(self.powers, self.places)]
+        verdict = self._judged(self.court, models)
+        common, learned = min(range(len(self.commons)), key=verdict.mean), len(models) - 1
+        helped = self.apart and verdict.helps(learned, common)
+        if helped and self.stretches is not None:
+            both = [models[common], models[learned]]
+            helped = self._judged(self.stretches, both).helps(1, 0, SURE)
+        taken = learned if helped else common
+        self.powers, self.places = models[taken][0] + verdict.steps[taken], models[taken][1]
+        return helped, verdict.mean(common), verdict.mean(learned)
+
+    def _judged(self, court: Court, models: Sequence[Any]) -> Verdict:
+        self.count += len(models) * court.trials
+        stepped = [partial(self._stepped, powers, places) for powers, places in models]
+        return court.judge(stepped, self.most_rows)
+
+    def _stepped(self, powers: NDArray[np.float64], places: NDArray[np.int64], step: float) -> Move:
+        return self._move(powers + step, places)
+
+    def _find_common(self, stage: Stage, number: int, ways: Sequence[int]) -> None:
+        """Find bandwidths for columns divided by their widths and as they are; take the better."""
         trials = self._trials(stage, number)
-        moves = [self._move(self.powers + step) for step in steps for _ in RIDGES]
-        errors = trials.drawn.mean(self._errors(trials, moves, RIDGES * len(steps)))
-        step, ridge = np.unravel_index(int(np.argmin(errors)), (len(steps), len(RIDGES)))
-        self.powers, self.ridge = self.powers + steps[int(step)], RIDGES[int(ridge)]
+        options = [[powers + step for step in ways] for powers in self.commons]
+        moves = [self._move(powers, self.places) for some in options for powers in some]
+        errors = trials.drawn.held_out.mean(self._errors_by_ridge(trials, moves, RIDGES))
+        errors = errors.reshape(len(options), len(ways), len(RIDGES))
+        best = errors.min(axis=2).argmin(axis=1)
+        self.commons = [some[k] for some, k in zip(options, best, strict=True)]
+        which, _, ridge = np.unravel_index(int(np.argmin(errors)), errors.shape)
+        self.powers, self.ridge = self.commons[int(which)], RIDGES[int(ridge)]
 
     def _run_stage(self, stage: Stage, number: int) -> None:
         idle = 0
@@ -116,106 +136,113 @@ class Search:
             if idle >= self.patience or time.perf_counter() > self.deadline:
                 return
             trials = self._trials(stage, number + k)
-            before, after = self._round(trials, stage.step, self._some_groups(number + k))
+            options = steps(stage.step, self._some_groups(number + k), self.powers, self.places)
+            before, after = self._round(trials, options)
             self.rounds.append(Round(trials.drawn.rows, stage.grids, stage.step, before, after))
             idle = idle + 1 if before - after <= SMALL_GAIN * before else 0
 
-    def _round(self, trials: Trials, step: float, groups: Groups) -> tuple[float, float]:
-        """Take the moves that gain; return the error before and after."""
-        base = self._errors(trials, [{}], self.ridge)[0]
-        before = float(trials.drawn.mean(base))
-        found = self._gains(trials, step, base, groups)
+    def _warp(self, stage: Stage) -> None:
+        """See columns with heavy tails through maps where that gains."""
+        after = enumerate(self.sample.alternatives, self.sample.n_columns)
+        options = [{one.column: (self.powers[one.column], place)} for place, one in after]
+        if options and time.perf_counter() <= self.deadline:
+            self._round(self._trials(stage, WARP), options)
+
+    def _round(self, trials: Trials, options: Sequence[Change]) -> tuple[float, float]:
+        """Take the changes that gain; return the error before and after."""
+        base = self._errors(trials, [{}])[0]
+        before = float(trials.drawn.held_out.mean(base))
+        found = self._gaining(trials, base, options)
         if not found:
             return before, before
-        changes = [self._joint(found[:size]) for size in _sizes(len(found))]
+        changes = [joint(found[:size]) for size in sizes(len(found))]
         moves = [self._changed(change) for change in changes]
-        means = trials.drawn.mean(self._errors(trials, moves, self.ridge))
+        means = trials.drawn.held_out.mean(self._errors(trials, moves))
         best = int(np.argmin(means))
         if means[best] >= before:
             return before, before
-        self.powers = self.powers + changes[best]
+        self._take(changes[best])
         return before, float(means[best])
 
-    def _gains(
-        self, trials: Trials, step: float, base: NDArray[np.float64], groups: Groups
-    ) -> list[Gain]:
-        """Return the better direction of each group where it gains, the best group first."""
-        options = [(group, way) for group in groups for way in (step, -step)]
-        moves = [self._changed(self._joint([(0.0, *option)])) for option in options]
-        found: dict[int, Gain] = {}
-        all_errors = self._errors(trials, moves, self.ridge)
-        for (group, way), errors in zip(options, all_errors, strict=True):
-            gain, deviation = trials.drawn.gain(base, errors)
-            key = int(group[0])
-            if gain > deviation and (key not in found or gain > found[key][0]):
-                found[key] = gain, group, way
-        return sorted(found.values(), key=lambda move: -move[0])
+    def _gaining(
+        self, trials: Trials, base: NDArray[np.float64], options: Sequence[Change]
+    ) -> list[Change]:
+        """Return the best change of each group of columns if it gains, the best group first."""
+        found: dict[int, tuple[float, Change]] = {}
+        moves = [self._changed(change) for change in options]
+        all_errors = self._errors(trials, moves, trials.bar(self.ridge))
+        for change, errors in zip(options, all_errors, strict=True):
+            if np.isinf(errors[0]):  # it was given up
+                continue
+            gain, deviation = trials.drawn.held_out.gain(base, errors)
+            first = next(iter(change))
+            if gain > deviation and (first not in found or gain > found[first][0]):
+                found[first] = gain, change
+        return [change for _, change in sorted(found.values(), key=lambda one: -one[0])]
 
     def _some_groups(self, number: int) -> Groups:
         groups = self.sample.groups
         order = self.rng.child(SOME, number).permutation(len(groups))[:MOST_GROUPS]
         return tuple(groups[k] for k in np.sort(order))
 
-    def _joint(self, moves: Sequence[Gain]) -> NDArray[np.float64]:
-        change = np.zeros(len(self.powers))
-        for _, group, way in moves:
-            change[group] = way
-        return change
+    def _take(self, change: Change) -> None:
+        self.powers, self.places = self.powers.copy(), self.places.copy()
+        for j, (power, place) in change.items():
+            self.powers[j], self.places[j] = power, place
 
-    def _changed(self, change: NDArray[np.float64]) -> Move:
-        move = self._move(self.powers + change)
-        return {int(j): move[int(j)] for j in np.flatnonzero(change)}
+    def _changed(self, change: Change) -> Move:
+        """Return the factors that a change changes."""
+        away = {int(self.places[j]): 0.0 for j in change}
+        return away | {p: float(self.per_width[p] * 2.0**power) for power, p in change.values()}
 
-    def _move(self, powers: NDArray[np.float64]) -> Move:
-        return dict(enumerate((self.per_width * 2.0**powers).tolist()))
+    def _move(self, powers: NDArray[np.float64], places: NDArray[np.int64]) -> Move:
+        """Return the factors of all columns, 0 for those that are seen otherwise."""
+        factors = np.zeros(len(self.per_width))
+        factors[places] = self.per_width[places] * 2.0**powers
+        return dict(enumerate(factors.tolist()))
 
     def _trials(self, stage: Stage, number: int) -> Trials:
         rng, rows = self.rng.child(number), min(stage.rows, self.most_rows)
         return self._settled(Trials(self.sample.drawn(rows, rng), stage.grids, rng))
 
     def _settled(self, trials: Trials) -> Trials:
-        trials.settle(self._move(self.powers))
+        trials.settle(self._move(self.powers, self.places))
         return trials
 
     def _errors(
-        self, trials: Trials, moves: Sequence[Move], ridge: float | Sequence[float]
+        self, trials: Trials, moves: Sequence[Move], bar: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
         self.count += len(moves)
-        return trials.errors(moves, ridge)
+        return trials.errors(moves, self.ridge, bar)
+
+    def _errors_by_ridge(
+        self, trials: Trials, moves: Sequence[Move], ridges: Sequence[float], sweeps: int = SWEEPS
+    ) -> NDArray[np.float64]:
+        self.count += len(moves) * len(ridges)
+        return trials.errors_by_ridge(moves, ridges, sweeps)
 
     def _last_ridge(self) -> float:
         """Return the ridge for many grids: the noise of few is best met by a larger one."""
         trials = self._trials(Stage(RIDGE_ROWS, RIDGE_GRIDS), LAST)
-        self.count += len(LAST_RIDGES)
-        errors = trials.errors([{}] * len(LAST_RIDGES), LAST_RIDGES, 2 * SWEEPS)
-        return LAST_RIDGES[int(np.argmin(trials.drawn.mean(errors)))]
+        errors = self._errors_by_ridge(trials, [{}], LAST_RIDGES, 2 * SWEEPS)[0]
+        return LAST_RIDGES[int(np.argmin(trials.drawn.held_out.mean(errors)))]
 
     def _relevance(self) -> NDArray[np.float64]:
         """Return by what share the error rises without each column, (resamples, columns).
 
-        Of very many columns those with the widest scales are not tried: 0.
+        Equal columns are left out together. Of very many columns those with the widest scales are
+        not tried: 0.
         """
         rises = np.zeros((RESAMPLES, len(self.powers)))
         columns = np.concatenate([*self.sample.groups, np.empty(0, np.int64)])
         columns = columns[np.argsort(-self.powers[columns], kind="stable")[:RELEVANT]]
         for k in range(RESAMPLES):
             trials = self._trials(Stage(RELEVANCE_ROWS, RELEVANCE_GRIDS), RELEVANCE + k)
-            moves: list[Move] = [{}, *({int(j): 0.0} for j in columns)]
-            errors = trials.drawn.mean(self._errors(trials, moves, self.ridge))
+            moves: list[Move] = [{}, *(self._without(int(j)) for j in columns)]
+            errors = trials.drawn.held_out.mean(self._errors(trials, moves))
             rises[k, columns] = errors[1:] / errors[0] - 1.0 if errors[0] > 0 else 0.0
         return rises
 
-
-def _sizes(count: int) -> list[int]:
-    """Return how many of the best moves to take together: one, a quarter, half or all."""
-    return sorted({1, max(1, count // 4), max(1, count // 2), count})
-
-
-def _widths(sample: Sample) -> NDArray[np.float64]:
-    """Return the standard deviation of each column; 1 for categories, which differ by 1."""
-    widths = np.asarray(sample.X.std(axis=0, dtype=np.float64))
-    for group in sample.groups:
-        if len(group) > 1:
-            widths[group] = 1.0
-    widths[list(sample.categorical)] = 1.0
-    return np.where(widths > 0, widths, 1.0)
+    def _without(self, column: int) -> Move:
+        twins = self.sample.twins == self.sample.twins[column]
+        return {int(place): 0.0 for place in self.places[twins]}

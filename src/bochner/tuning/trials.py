@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
 from bochner.compute.random import Random
-from bochner.compute.trial_loops import backfit, move_keys, number_keys, subtract
-from bochner.tuning.sample import Drawn
+from bochner.compute.trial_loops import move_keys, number_keys
+from bochner.tuning.drawn import Drawn
+from bochner.tuning.regression import Bins, Regression
 
 SWEEPS = 4  # of backfitting: closer to the minimum the order of trials hardly changes
 Move = Mapping[int, float]  # a new factor for some columns
@@ -41,24 +43,75 @@ class Trials:
             self.factors[j] = factor
 
     def errors(
-        self, moves: Sequence[Move], ridge: float | Sequence[float], sweeps: int = SWEEPS
+        self, moves: Sequence[Move], ridge: float, bar: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return the squared error at each held-out row, (moves, rows).
+        """Return the squared error at each held-out row, (moves, rows); `ridge` is rows * alpha.
 
-        `ridge` is rows * alpha, one for all moves or one for each.
+        With the errors of the present factors after one sweep as a bar, trials that are worse than
+        that by a standard error after one sweep are given up: theirs are infinite.
         """
-        out = np.empty((len(moves), self.drawn.rows - self.drawn.known))
-        ridges = np.broadcast_to(np.asarray(ridge, np.float64), len(moves))
+        out = np.full((len(moves), self.drawn.rows - self.drawn.known), np.inf)
 
         def fill(number: int, _: int) -> None:
-            out[number] = self._errors(*self._codes(moves[number]), float(ridges[number]), sweeps)
+            fit = self._regression(self._bins(moves[number]), ridge)
+            fit.sweep()
+            if bar is not None:
+                gain, deviation = self.drawn.held_out.gain(bar, fit.errors())
+                if gain < -deviation:
+                    return
+            fit.sweep(SWEEPS - 1)
+            out[number] = fit.errors()
 
         each_tile(fill, len(moves), 1)
         return out
 
+    def bar(self, ridge: float) -> NDArray[np.float64]:
+        """Return the errors of the present factors after one sweep."""
+        fit = self._regression(self._bins({}), ridge)
+        fit.sweep()
+        return fit.errors()
+
+    def errors_by_ridge(
+        self, moves: Sequence[Move], ridges: Sequence[float], sweeps: int = SWEEPS
+    ) -> NDArray[np.float64]:
+        """Return the squared error at each held-out row, (moves, ridges, rows)."""
+        out = np.empty((len(moves), len(ridges), self.drawn.rows - self.drawn.known))
+        bins: list[Any] = [None] * len(moves)
+
+        def find(number: int, _: int) -> None:
+            bins[number] = self._bins(moves[number])
+
+        def fill(pair: int, _: int) -> None:
+            number, k = divmod(pair, len(ridges))
+            fit = self._regression(bins[number], ridges[k])
+            fit.sweep(sweeps)
+            out[number, k] = fit.errors()
+
+        each_tile(find, len(moves), 1)
+        each_tile(fill, len(moves) * len(ridges), 1)
+        return out
+
+    def wrong(self, move: Move, ridge: float) -> NDArray[np.float64]:
+        """Return 1 for each held-out row whose class is missed, else 0: the nearest scores win."""
+        scores = self.drawn.scores
+        assert scores is not None  # the caller knows that there are classes
+        held_out = scores[self.drawn.known :]
+        fit = Regression(self.drawn, scores, self._bins(move), ridge)
+        fit.sweep(SWEEPS)
+        found = held_out - fit.missed().T
+        classes = scores[np.unique(_labels(scores), return_index=True)[1]]
+        distances = np.square(classes).sum(axis=1) - 2 * found @ classes.T
+        nearest = classes[np.argmin(distances, axis=1)]
+        return np.asarray((_labels(nearest) != _labels(held_out)).astype(np.float64))
+
+    def _regression(self, bins: Bins, ridge: float) -> Regression:
+        return Regression(self.drawn, self.drawn.y, bins, ridge)
+
     def _move(self, r: int, move: Move, keys: NDArray[np.uint64]) -> None:
         old, new = np.empty(len(keys)), np.empty(len(keys))
         for j, factor in move.items():
+            if factor == self.factors[j]:
+                continue
             x, multiplier = self.drawn.columns[j], self.multipliers[r, j]
             if j in self.drawn.categorical:
                 if self._tells(r, j, self.factors[j]):
@@ -75,7 +128,7 @@ class Trials:
         inverse, shift = factor / self.pitches[r, j], self.shifts[r, j]
         return bool(round(inverse - shift) != round(-shift))
 
-    def _codes(self, move: Move) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _bins(self, move: Move) -> Bins:
         known, codes = self.drawn.known, np.empty(self.keys.shape, np.int32)
         places = 1 << (2 * self.drawn.rows).bit_length()
         table, numbers = np.empty(places, np.uint64), np.empty(places, np.int32)
@@ -86,16 +139,7 @@ class Trials:
             starts[r + 1] = starts[r] + number_keys(keys, known, table, numbers, codes[r])
         return codes, starts
 
-    def _errors(
-        self, codes: NDArray[np.int32], starts: NDArray[np.int64], ridge: float, sweeps: int
-    ) -> NDArray[np.float64]:
-        drawn, known = self.drawn, self.drawn.known
-        y, weight = drawn.y[:known], drawn.weight[:known]
-        mean = np.average(y, axis=0, weights=weight)
-        residual, weights = y - mean, np.zeros((int(starts[-1]), y.shape[1]))
-        sums, mass = np.empty(y.shape), np.empty(len(y))
-        for _ in range(sweeps):
-            backfit(codes, starts, residual, weight, ridge * len(codes), weights, sums, mass)
-        left = drawn.y[known:] - mean
-        subtract(codes, starts, weights, known, left)
-        return np.asarray(np.square(left).sum(axis=1))
+
+def _labels(scores: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the class that each row of targets stands for."""
+    return scores.argmax(axis=1) if scores.shape[1] > 1 else scores[:, 0] > 0

@@ -11,11 +11,12 @@ import numpy as np
 
 from bochner.component import Component
 from bochner.tuning.sample import Sample
-from bochner.tuning.search import Search, Stage
+from bochner.tuning.search import Search
+from bochner.tuning.stage import Stage
 from bochner.tuning.tuned import Tuned
 
 SHARE_OF_TIME = 0.4  # of a fit's limit, that the search may take
-LADDER = ((4_000, 16, 2.0, 6), (8_000, 16, 1.0, 8), (32_000, 24, 1.0, 6))
+LADDER = ((4_000, 16, 2.0, 5), (8_000, 24, 1.0, 5), (16_000, 32, 1.0, 4))
 
 
 @dataclass(eq=False)
@@ -27,7 +28,8 @@ class Tuning(Component, family="tuning", name="search"):
     smaller, the gains are told by the same held-out rows and grids, and those beyond a standard
     error are taken, together or in part, whichever is best. Every round draws rows, held-out rows
     and grids anew, so that none of them is learned by heart. Rounds begin with few rows and wide
-    steps and end with many and narrow ones. A bandwidth and a ridge for any other kernel are then
+    steps and end with many and narrow ones. Before them, columns with heavy tails are tried as
+    logarithms and as ranks. A bandwidth and a ridge for any other kernel are then
     found by exact machines on few rows.
 
     Learned scales are kept only if they beat the best common bandwidth by more than a standard
@@ -49,6 +51,12 @@ class Tuning(Component, family="tuning", name="search"):
         each other than others, since then a held-out row's neighbours would tell its target.
     patience : int
         So many rounds in a row with a gain below 0.4% of the error end a stage.
+    warp : bool
+        Whether columns with heavy tails may be seen as logarithms or ranks, where that gains.
+    linear_map : bool
+        Whether a smooth kernel may see the columns through a full linear map, the root of the
+        average gradient outer product, where that beats a scale for each. That is for up to 500
+        columns without categories; bins need a scale for each.
 
     Examples
     --------
@@ -62,10 +70,12 @@ class Tuning(Component, family="tuning", name="search"):
     """
 
     rows: int = 100_000
-    grids: int = 24
+    grids: int = 32
     seconds: float = 60.0
     held_out: Any = "auto"
     patience: int = 2
+    warp: bool = True
+    linear_map: bool = False
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tuning):
@@ -113,5 +123,5 @@ class Tuning(Component, family="tuning", name="search"):
         return replace(search.tuned(), seconds=time.perf_counter() - began)
 
     def _stages(self) -> list[Stage]:
-        ladder = [Stage(*stage) for stage in LADDER] + [Stage(self.rows, self.grids, 0.5, 6)]
+        ladder = [Stage(*stage) for stage in LADDER] + [Stage(self.rows, self.grids, 0.5, 2)]
         return [stage.within(self.rows, self.grids) for stage in ladder]
