@@ -15,6 +15,7 @@ from bochner.estimators.random_fourier import RandomFourier
 from bochner.estimators.seeds import seed_of
 from bochner.features import SAMPLE_ROWS, FeatureMap, Fourier, prepare
 from bochner.features.fourier import PAIRS
+from bochner.features.remembered_basis import RememberedBasis
 from bochner.kernels import Gaussian, Kernel, Laplacian, Matern
 
 EXACT = {np.float32: 2e-6, np.float64: 1e-13}
@@ -224,3 +225,16 @@ def test_seeds_are_integers():
 def test_a_thread_limit_of_the_caller_is_kept():
     with threads(1):
         assert RandomFourier(size=8, random_state=0).fit_transform(rows()).shape == (50, 8)
+
+
+def test_columns_that_are_not_kept_yet_take_no_part():
+    """A tile that is not full has room for more rows, which must not be unknown ones."""
+    source = ArraySource(np.linspace(0, 1, 300)[:, None])
+    inner = Fourier(32).build(Gaussian(1.0), source.sample(10), seed=0)
+    kept = RememberedBasis(inner, rows=300)
+    kept._matrix = np.full((300, 32), np.nan, np.float32)  # as memory that was never written may be
+    batch = next(source.batches(200, start=1))
+    code, values = kept.coded(batch), np.ones((100, 3), np.float32)
+    np.testing.assert_array_equal(
+        kept.project(code, values), inner.project(inner.encode(batch.X), values)
+    )

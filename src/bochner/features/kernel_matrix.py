@@ -20,7 +20,7 @@ COLUMNS, ODD = 32, 8
 
 @dataclass(frozen=True, eq=False)
 class KernelRows(NumberedRows):
-    """The code of rows that are centres: their numbers in a matrix of which all rows are known."""
+    """The code of rows: their numbers in a matrix of which these rows are known, not always all."""
 
     matrix: NDArray[Any]
     numbers: NDArray[np.int64]
@@ -39,8 +39,12 @@ class KernelRows(NumberedRows):
         return KernelRows(self.matrix, self.numbers[rows])
 
     def padded(self, height: int) -> KernelRows:
-        """Return these rows followed by others, `height` in all."""
-        numbers = np.zeros(height, np.int64)
+        """Return these rows followed by the first of them again and again, `height` in all.
+
+        Another row may not be known yet, and what is in its place may be no number: times 0 it
+        would be none either.
+        """
+        numbers = np.full(height, self.numbers[0] if len(self.numbers) else 0, np.int64)
         numbers[: len(self.numbers)] = self.numbers
         return KernelRows(self.matrix, numbers)
 
