@@ -241,4 +241,6 @@ def begun(solver: Solver[Any], problem: Problem, source: DataSource) -> Training
 
 def batch_size(solver: Solver[Any], problem: Problem, state: State) -> int:
     """Return how many rows, or groups, a batch has."""
-    return 1 if solver.walks == "groups" else solver.rows_per_step(problem, state)
+    if solver.walks == "groups":
+        return solver.groups_per_batch
+    return solver.rows_per_step(problem, state)

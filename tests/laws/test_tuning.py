@@ -732,6 +732,6 @@ def test_few_rows_begin_with_many_grids():
     def grids(rows, seconds=None, grids="auto"):
         return len(Binning(grids).begun(basis, Laplacian(1.0), 0, rows, seconds).grids)
 
-    assert [grids(n) for n in (1_000, 39_000, 40_000, 10**6)] == [512, 512, 256, 64]
+    assert [grids(n) for n in (1_000, 46_000, 47_000, 10**6)] == [512, 512, 256, 64]
     assert grids(39_000, seconds=1.0) == 128
     assert grids(1_000, grids=64) == 64

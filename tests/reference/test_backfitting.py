@@ -107,8 +107,10 @@ def test_a_fit_that_goes_on_ends_where_the_whole_one_does():
     np.testing.assert_array_equal(predicted(whole), predicted(resumed))
 
 
-def test_it_goes_on_from_the_middle_of_a_sweep():
-    source = encoded(Y)
+@pytest.mark.parametrize("rows", [ROWS, 60])
+def test_it_goes_on_from_the_middle_of_a_sweep(rows, monkeypatch):
+    monkeypatch.setattr(Backfitting, "groups_per_batch", 3)
+    source = encoded(Y, rows=rows)
     solver, problem = Backfitting(), posed(source, Y)
     stopped = run(solver, problem, source, stop=RowLimit(3 * ROWS + 1))
     resumed = run(solver, problem, source, stop=Passes(2), training=copy.deepcopy(stopped.training))

@@ -7,7 +7,7 @@ from bochner.features.center_basis import CenterBasis
 from bochner.features.centers import Centers
 from bochner.features.dense_basis import DenseBasis
 from bochner.features.diagnostics import BinningDiagnostics
-from bochner.features.encoded import Encoded, Group, Groups
+from bochner.features.encoded import Encoded, Group, GroupBlock, Groups
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, prepare
 from bochner.features.fourier import Fourier, FourierBasis
 from bochner.features.remembered_basis import RememberedBasis
@@ -29,6 +29,7 @@ __all__ = [
     "Fourier",
     "FourierBasis",
     "Group",
+    "GroupBlock",
     "Groups",
     "RememberedBasis",
     "SeededBasis",

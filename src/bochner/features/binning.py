@@ -20,7 +20,7 @@ from bochner.kernels import Kernel, Separable
 from bochner.kernels.separable import separable
 
 FEW_GRIDS, MANY_GRIDS = 64, 512  # where their number is open
-FEW_ENTRIES = 20_000_000  # rows times grids times outputs: a second or two
+FEW_ENTRIES = 24_000_000  # rows times grids times outputs: a second or two
 ENTRIES_A_SECOND = 5_000_000  # of a limit of time, most of which is for what comes after
 MANY_ENTRIES = 130_000_000  # beyond, a doubling takes minutes and gains little
 GRID = 0x6121D  # keeps the draws of grids apart from others of the same seed

@@ -169,8 +169,26 @@ class Group:
         return sum(map(len, self.pieces)), 1
 
 
+@dataclass(frozen=True)
+class GroupBlock:
+    """Several columns of a code in their order, and the pieces of all columns that they are of."""
+
+    groups: tuple[Group, ...]
+    codes: tuple[NDArray[np.int32], ...]
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The numbers of the columns."""
+        return np.array([group.number for group in self.groups], np.int64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows, and of columns."""
+        return sum(map(len, self.codes)), len(self.groups)
+
+
 class Groups(DataSource):
-    """The columns of the codes of all rows, one as a batch, in a new random order each pass."""
+    """The columns of the codes of all rows, some as a batch, in a new random order each pass."""
 
     def __init__(self, codes: list[Any], rows: Batch) -> None:
         self._codes, self._rows = codes, rows
@@ -186,9 +204,14 @@ class Groups(DataSource):
         return self.n_columns
 
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
-        """Walk through the groups, one at a time whatever the size."""
+        """Walk through the groups, one at a time or, with a larger size, in blocks of them."""
         order = Random(seed, ORDER, pass_).permutation(self.n_columns)
         groups = [self._group(int(number)) for number in order]
+        if size > 1:
+            for first in range(start * size, len(groups), size):
+                some = tuple(groups[first : first + size])
+                yield replace(self._rows, X=GroupBlock(some, tuple(self._codes)))
+            return
         for place in range(start, len(groups)):
             ahead = groups[place + 1 : (place // AHEAD + 1) * AHEAD]
             yield replace(self._rows, X=replace(groups[place], ahead=tuple(ahead)))

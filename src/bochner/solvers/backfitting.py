@@ -39,8 +39,8 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     step : float
         How much of the way to the minimum over a grid each step goes; it converges below 2.
     tol : float
-        Ends the fit when the square root of what a sweep gains, relative to what single steps from
-        zero weights would gain, has fallen to this.
+        Ends the fit when the square root of what a sweep gains, relative to what the first one
+        would have gained had all its steps been like its first, has fallen to this.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     >>> source = ArraySource(X, np.sin(6 * X))
     >>> basis = Binning(16).build(Laplacian(1.0), source.sample(200), seed=0)
     >>> problem = Problem(basis, Squared(), alpha=1e-3, outputs=1)
-    >>> solution = run(Backfitting(step=1.0), problem, source, stop=Solved() | Passes(100))
+    >>> solution = run(Backfitting(step=1.0), problem, source, stop=Solved() | Passes(1000))
     >>> print(solution.reason)
     the minimum was reached (optimality residual ...)
     """
@@ -69,6 +69,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
     patience: ClassVar[int] = 2
     takes_ridge: ClassVar[bool] = True
+    groups_per_batch: ClassVar[int] = 16
 
     step: float = 0.3
     tol: float = 1e-3
@@ -95,7 +96,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         return opened(problem.basis, values, best_constant(problem, sample))
 
     def advance(self, problem: Problem, state: BackfittingState, batch: Batch) -> BackfittingState:
-        """Move the values of a grid's bins; in the first pass of a fit that goes on, none."""
+        """Move the values of some grids' bins; in the first pass of a fit that goes on, none."""
         if state.rows is None:
             state.rows = Rows.of(problem, batch, state.intercept)
         if state.opened:
@@ -104,16 +105,16 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
             fall = state.descend(batch.X, self.step, problem.alpha)
             state.moved, state.fall = fall, state.fall + fall
             if state.first_fall == 0.0:
-                state.first_fall = fall * len(state.basis.grids)
+                state.first_fall = fall * len(state.basis.grids) / len(batch.X.groups)
         else:
-            state.rows.hand_back(batch.X, state.values[:, state.place(batch.X)])
-        state.seen += 1
+            for grid in batch.X.groups:
+                state.rows.hand_back(grid, state.values[:, state.place(grid)])
+        state.seen += len(batch.X.groups)
         return state
 
     def end_pass(self, problem: Problem, state: BackfittingState) -> BackfittingState:
         """Judge the sweep."""
         assert state.rows is not None  # a pass without rows does not end
-        state.settle()
         state.loss = state.rows.loss()
         if state.opened:
             state.pass_losses.append(state.loss)

@@ -1,16 +1,16 @@
-"""The state of backfitting: values of bins, what rows have left, and a move on its way to them."""
+"""The state of backfitting: values of bins, and what rows have left."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.grid_moves import carry, hand_back, weigh
+from bochner.compute.grid_moves import carry, hand_back, sweep, weigh
 from bochner.compute.pool import each_tile
 from bochner.data import Batch
-from bochner.features import BinningBasis, Group
+from bochner.features import BinningBasis, Group, GroupBlock
 from bochner.losses import Quadratic
 from bochner.problem import Problem
 from bochner.solvers.conjugate_gradient import require_mass
@@ -97,10 +97,10 @@ class Rows:
 class BackfittingState(State):
     """The values of the bins, (outputs, bins): weights times the height of the basis.
 
-    `rows` have yet to be handed back the `moves` of the grid `before`. `fall` is by how much the
-    steps of the sweep under way lowered the objective, `first_fall` what the first grid tells of
-    single steps from zero. Before it is `opened`, a sweep finds the residuals of the values there
-    are. `seen` is how many grids it has been through.
+    `fall` is by how much the steps of the sweep under way lowered the objective, `first_fall` what
+    the first grids tell of single steps from zero. Before it is `opened`, a sweep finds the
+    residuals of the values there are. `seen` is how many grids it has been through, `masses` are
+    the weights of the bins' rows, as far as they are known.
     """
 
     basis: BinningBasis
@@ -108,47 +108,71 @@ class BackfittingState(State):
     intercept: NDArray[np.float64]
     opened: bool
     rows: Rows | None = None
-    before: Group | None = None
-    moves: Table | None = None
     seen: int = 0
     fall: float = 0.0
     first_fall: float = 0.0
-    masses: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    masses: NDArray[np.float64] | None = None
 
     def place(self, grid: Group) -> slice:
         """Return where the values of a grid are."""
         first, last = self.basis.starts[grid.number : grid.number + 2]
         return slice(int(first), int(last))
 
-    def descend(self, grid: Group, step: float, alpha: float) -> float:
-        """Move a grid's bins towards the minimum over them; return by how much the objective fell.
+    def descend(self, block: GroupBlock, step: float, alpha: float) -> float:
+        """Move bins grid by grid towards the minimum over a grid; return the objective's fall.
 
         With s the residuals' sum in a bin, m its rows' weight and v its value, that is
         (s - ridge v) / (m + ridge) away, ridge = alpha mass / (curvature height^2).
         """
         assert self.rows is not None
-        rows, values = self.rows, self.values[:, self.place(grid)]
-        count = values.shape[1]
-        if grid.number not in self.masses:
-            self.masses[grid.number] = rows.weights_of(grid, count)
-        if self.before is None or self.moves is None:
-            self.before, self.moves = grid, np.zeros((len(values), count + 1))
-        sums = rows.sums(grid, count, self.before.pieces, self.moves)
+        rows = self.rows
         ridge = alpha * rows.mass / (rows.curvature * self.basis.height**2)
-        steep = self.masses[grid.number] + ridge
-        # A bin without weight, of held-out rows for instance, stays where it is without a ridge.
-        shares = np.divide(step, steep, out=np.zeros_like(steep), where=steep > 0)
-        moves = (sums - ridge * values) * shares
-        values += moves
-        self.before, self.moves = grid, _padded(moves)
-        gained = (np.square(moves) @ steep).sum() * (1.0 / step - 0.5)
-        return float(gained * rows.curvature / rows.mass)
+        if self.masses is None:
+            self.masses = np.full(self.values.shape[1], np.nan)
+        for grid in block.groups:
+            masses = self.masses[self.place(grid)]
+            if len(masses) and np.isnan(masses[0]):
+                masses[:] = rows.weights_of(grid, len(masses))
+        few = len(block.codes) == 1
+        squares = self._at_once(block, step, ridge) if few else self._apart(block, step, ridge)
+        return float(squares * (1.0 / step - 0.5) * rows.curvature / rows.mass)
 
-    def settle(self) -> None:
-        """Hand the last moves back."""
-        if self.rows is not None and self.before is not None and self.moves is not None:
-            self.rows.hand_back(self.before, self.moves[:, :-1])
-        self.before = self.moves = None
+    def _at_once(self, block: GroupBlock, step: float, ridge: float) -> float:
+        """Walk through few rows grid by grid in one compiled loop, a thread for each output."""
+        assert self.rows is not None
+        rows, starts = self.rows, self.basis.starts
+        codes, order, masses = block.codes[0].T, block.numbers, self.masses
+        found = np.zeros(len(self.values))
+        room = int(np.diff(starts)[order].max()) + 1
+
+        def work(k: int, _: int) -> None:
+            numbers = rows.residual[k], rows.weight, masses, ridge, step
+            found[k] = sweep(codes, order, starts, *numbers, self.values[k], np.empty((2, room)))
+
+        each_tile(work, len(found), 1)
+        return float(found.sum())
+
+    def _apart(self, block: GroupBlock, step: float, ridge: float) -> float:
+        """Walk through many rows in pieces, which threads share."""
+        assert self.rows is not None
+        assert self.masses is not None
+        total, before = 0.0, block.groups[0]
+        moves = np.zeros((len(self.values), self._count(before) + 1))
+        for grid in block.groups:
+            values, masses = self.values[:, self.place(grid)], self.masses[self.place(grid)]
+            sums = self.rows.sums(grid, values.shape[1], before.pieces, moves)
+            steep = masses + ridge
+            # A bin without weight, of held-out rows for instance, stays there without a ridge.
+            shares = np.divide(step, steep, out=np.zeros_like(steep), where=steep > 0)
+            moved = (sums - ridge * values) * shares
+            values += moved
+            total += float((np.square(moved) @ steep).sum())
+            before, moves = grid, _padded(moved)
+        self.rows.hand_back(before, moves[:, :-1])
+        return total
+
+    def _count(self, grid: Group) -> int:
+        return int(self.basis.counts[grid.number])
 
 
 def opened(basis: BinningBasis, values: Table, intercept: NDArray[np.float64]) -> BackfittingState:

@@ -59,7 +59,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
 
     `walks` says what its batches are. "shuffled": rows in a new random order each pass, and every
     batch moves the weights. "rows": encoded rows in their order; the weights move at the end of a
-    pass. "groups": one group of functions at a time (a grid), at all rows. `looks` says when
+    pass. "groups": `groups_per_batch` groups of functions (grids) at all rows. `looks` says when
     held-out rows are looked at: every few steps, or after each pass (always where the weights move
     once a pass); `learns_held_out_rows` whether they are learned in a last pass. A solver that
     does not iterate is not to be stopped early; `patience` is how many looks without gain end it.
@@ -75,6 +75,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     iterates: ClassVar[bool] = True
     patience: ClassVar[int] = 5
     takes_ridge: ClassVar[bool] = False
+    groups_per_batch: ClassVar[int] = 1
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that this solver cannot solve."""

@@ -27,7 +27,7 @@ SMALL_GAIN = 0.004  # of the error
 MOST_GROUPS = 128  # in a round; of more some are drawn
 COMMON_ROWS = 16_000
 STRETCHES, SURE = 5, 2.0  # of a series; standard errors, since five tell little
-RESAMPLES, RELEVANCE_ROWS, RELEVANCE_GRIDS, RELEVANT = 3, 16_000, 16, 256
+RESAMPLES, RELEVANCE_ROWS, RELEVANCE_GRIDS, RELEVANT = 3, 8_000, 16, 256
 RIDGE_ROWS, RIDGE_GRIDS = 16_000, 128
 # Numbers of the draws; rounds have those from ROUNDS on.
 SPLIT, SOME, COMMON, COMMON_AGAIN, VERDICT, LAST, WARP, RELEVANCE = range(8)

@@ -16,7 +16,7 @@ from bochner.tuning.stage import Stage
 from bochner.tuning.tuned import Tuned
 
 SHARE_OF_TIME = 0.4  # of a fit's limit, that the search may take
-LADDER = ((4_000, 16, 2.0, 5), (8_000, 24, 1.0, 5), (16_000, 32, 1.0, 4))
+LADDER = ((4_000, 16, 2.0, 5), (8_000, 24, 1.0, 4), (16_000, 32, 1.0, 3))
 
 
 @dataclass(eq=False)

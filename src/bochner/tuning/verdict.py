@@ -14,7 +14,7 @@ from bochner.tuning.sample import Sample
 from bochner.tuning.trials import Move, Trials
 
 JUDGES = 0.2  # of the rows
-ROWS, GRIDS = 24_000, 64
+ROWS, GRIDS = 16_000, 64
 RIDGES = (0.03, 0.3, 3.0)
 STEPS = (0.0, -1.0)  # powers of 2: more grids than the rounds had may want a wider bandwidth
 
