@@ -15,8 +15,17 @@ from bochner.estimators.costs import Costs
 from bochner.estimators.plan import Situation, planned
 from bochner.features import Binning, BinningBasis, CenterBasis, Centers, Fourier, FourierBasis
 from bochner.kernels import Gaussian, Laplacian, Precomputed
-from bochner.losses import Hinge, Softmax, Squared
-from bochner.solvers import AveragedGradient, Solver
+from bochner.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Quantile,
+    Softmax,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
+from bochner.solvers import AveragedGradient, CoordinateDescent, Solver
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 GIGABYTE = 10**9
@@ -87,6 +96,17 @@ def test_streams_kinks_and_categories_have_a_method_each():
     assert method(categories=True) == ("binning", "cg")
     assert method(categories=True, loss=Hinge) == ("binning", "averaged")
     assert method(categories=True, rows=None, once=True) == ("binning", "averaged")
+
+
+def test_rounded_kinks_are_solved_by_whole_passes():
+    for loss in (Absolute, EpsilonInsensitive, Huber, Quantile):
+        assert method(rows=2_000, loss=loss) == ("centers", "nystroem")
+        assert method(rows=60_000, loss=loss, seconds=1e9) == (Centers(5_000), "nystroem")
+        assert method(kernel=Laplacian(1.0), loss=loss) == ("binning", CoordinateDescent("l2"))
+        assert method(Binning(32), loss=loss) == (Binning(32), CoordinateDescent("l2"))
+        assert method(Binning(32), loss=loss, once=True) == (Binning(32), "averaged")
+        assert method(rows=None, loss=loss) == ("fourier", "dsg")
+    assert method("binning", loss=SquaredEpsilonInsensitive) == ("binning", "newton")
 
 
 def test_of_a_kernel_without_a_formula_only_centres_are_known():

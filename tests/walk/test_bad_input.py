@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bochner import KernelClassifier, KernelRegressor, RandomFourier
+from bochner import KernelClassifier, KernelQuantileRegressor, KernelRegressor, RandomFourier
 from bochner.features import Fourier
 from bochner.kernels import Gaussian
+from bochner.losses import EpsilonInsensitive, Huber, Quantile, SquaredEpsilonInsensitive
 from bochner.solvers import Checked, DoublyStochastic, Plain, Preconditioned, Uniform
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -139,6 +140,37 @@ def test_unknown_parameters_are_refused():
 @pytest.mark.parametrize("loss", ["hinge", "softmax", "logistic", "squared_hinge"])
 def test_a_regressor_refuses_losses_of_labels(loss):
     refused(KernelRegressor(loss=loss), "loss for numbers.*loss='squared'", X, Y)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"loss": "quantile", "quantile": 1.0}, "quantile must be a number between 0 and 1"),
+        ({"loss": "quantile", "quantile": "high"}, "quantile must be a number between 0 and 1"),
+        ({"quantile": 0.9}, "quantile=0.9 is for loss='quantile'; got loss='squared'"),
+        ({"loss": Quantile(0.2), "quantile": 0.9}, "Leave quantile=None"),
+        ({"loss": Quantile(-0.2)}, "quantile must be a number between 0 and 1"),
+        ({"loss": Quantile((0.2, 0.8))}, "got 2 for 1 output.*KernelQuantileRegressor"),
+        ({"loss": Quantile(0.2, width=0.0)}, "width must be a positive number"),
+        ({"loss": Huber(0.0)}, "delta must be a positive number"),
+        ({"loss": EpsilonInsensitive(-1.0)}, "epsilon must be a number from 0 on"),
+        ({"loss": SquaredEpsilonInsensitive(np.nan)}, "epsilon must be a number from 0 on"),
+        ({"loss": "quantile", "solver": "cg"}, "needs a Quadratic; got Quantile. Choose another"),
+        ({"loss": "huber", "solver": "direct"}, "needs a Squared; got Huber. Choose another"),
+    ],
+)
+def test_losses_of_numbers_refuse_numbers_out_of_range(given, message):
+    refused(KernelRegressor(**given), message, X, Y)
+
+
+@pytest.mark.parametrize("quantiles", [0.5, [], [0.0, 0.5], [0.5, 1.0], [np.nan], ["low"], [[0.5]]])
+def test_quantiles_outside_of_0_and_1_are_refused(quantiles):
+    refused(KernelQuantileRegressor(quantiles), "quantiles must be numbers between 0 and 1", X, Y)
+
+
+@pytest.mark.parametrize("quantiles", [[0.5, 0.5], [0.9, 0.1]])
+def test_quantiles_that_do_not_rise_are_refused(quantiles):
+    refused(KernelQuantileRegressor(quantiles), r"rising order.*sorted\(set", X, Y)
 
 
 @both_machines

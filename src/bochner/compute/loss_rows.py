@@ -102,3 +102,31 @@ def softmax(y, f, weight, rows, bins, moves, floor, table, rises):  # type: igno
             p[k] /= total
             table[i, k] = weight[i] * (p[k] - y[i, k])
             table[i, outputs + k] = weight[i] * max(2.0 * p[k] * (1.0 - p[k]), floor)
+
+
+@compiled(*(signature[:-1] + ", float64[:, ::1])" for signature in SIGNATURES))
+def rounded_absolute(y, f, weight, rows, bins, moves, floor, table, rises, shape):  # type: ignore[no-untyped-def]
+    """Move by absolute values with rounded kinks (losses.rounded_absolute)."""
+    outputs = f.shape[1]
+    for e in range(len(rows)):
+        i, b = np.uint32(rows[e]), np.uint32(bins[e])
+        mass = weight[i]
+        for k in range(outputs):
+            move = moves[b, k]
+            if move == 0.0:
+                continue
+            slope, half, epsilon, width = shape[0, k], shape[1, k] / 2, shape[2, k], shape[3, k]
+            old = f[i, k] - y[i, k]
+            new = old + move
+            f[i, k] += move
+            rise, steep, bent = 0.0, 0.0, 0.0
+            for kink in (-epsilon, epsilon):
+                before, after = abs(old - kink), abs(new - kink)
+                over, left = max(width - before, 0.0), max(width - after, 0.0)
+                rise += after - before + (left * left - over * over) / (2.0 * width)
+                farther = 1.0 / max(after, width)
+                steep += (new - kink) * farther
+                bent += farther
+            rises[b] += mass * (slope * move + half * rise)
+            table[i, k] = mass * (slope + half * steep)
+            table[i, outputs + k] = mass * max(half * bent, floor)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from bochner.data import Batch
 from bochner.features import Binning
 from bochner.kernels import Kernel
+from bochner.losses import Loss, deviations
 from bochner.solvers import AveragedGradient, Solver
+
+EXPECTED_ERROR = 0.25  # of the variance, where nothing is known of it
 
 
 def bins(features: Any) -> bool:
@@ -32,6 +38,13 @@ def loss_for(loss: Any, solver: Any) -> Any:
     return "softmax" if stochastic else "squared"
 
 
+def loss_on(sample: Batch, loss: Loss, error: float | None) -> Loss:
+    """Return the loss for targets like these, of whose variance such a share will be left."""
+    assert sample.y is not None  # targets refuse a batch without
+    share = EXPECTED_ERROR if error is None else error
+    return loss.settled(np.sqrt(share) * deviations(sample.y, sample.weight))
+
+
 def is_precomputed(kernel: Any) -> bool:
     """Whether a kernel, a name or a component, is one whose values are the rows."""
     named = isinstance(kernel, str) and kernel == "precomputed"
@@ -43,6 +56,7 @@ def is_auto(given: Any) -> bool:
     return isinstance(given, str) and given == "auto"
 
 
-def alpha_for(alpha: Any, solver: Solver[Any], rows: int | None) -> float:
+def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, rows: int | None) -> float:
     """Return the regularisation that was given, or the solver's own for so many rows."""
-    return solver.regularization(rows) if isinstance(alpha, str) else float(alpha)
+    given = not isinstance(alpha, str)
+    return float(alpha) if given else solver.regularization(rows) * loss.stiffness

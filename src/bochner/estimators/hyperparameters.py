@@ -96,6 +96,12 @@ class Hyperparameters(NamedComponents):
         require_scales(self.scales)
         Tuning.resolve(self.tuning).check()
         scaled_kernel(self._meant("kernel"), self.scales).check()
+        if not is_auto(loss := self._loss()):
+            Loss.resolve(loss).check()
+
+    def _loss(self) -> Any:
+        """Return the loss that was asked for: a name, a component or "auto"."""
+        return self.loss
 
     def _meant(self, name: str) -> Any:
         """Return what a parameter stands for, as far as that can be told without rows."""

@@ -188,7 +188,7 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         solver: Solver[Any] = Solver.resolve(plan.solver)
         setup = self._set_up(source, plan, classes, going_on)
         require_stream(solver, setup)
-        alpha = alpha_for(self.alpha, solver, rows=None)
+        alpha = alpha_for(self.alpha, solver, setup.loss, rows=None)
         problem = setup.problem(alpha, self.fit_intercept, rows=None)
         training = self._training_to_go_on(solver, problem, None) if going_on else None
         passes = self.n_iter_ if going_on else 0

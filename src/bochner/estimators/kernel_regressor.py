@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Iterable
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-from sklearn.utils.metaestimators import available_if
-
-from bochner.data import DataSource
-from bochner.estimators.kernel_machine import KernelMachine, learns_from_streams
-from bochner.estimators.targets import Numbers, Targets
-from bochner.losses import Loss, Regression
+from bochner.callbacks import Callback
+from bochner.estimators.number_machine import NumberMachine
+from bochner.losses import Quantile
 
 
-class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
+class KernelRegressor(NumberMachine):
     """Kernel regression on data of any size.
 
     Minimises mean loss + alpha/2 |f|^2 over f(x) = sum of functions of the kernel + intercept, the
@@ -29,7 +24,10 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         what learned scales say, else "laplacian" for bins and "gaussian" for others. A bandwidth
         "median" is taken from a sample of the rows; `kernel__bandwidth` can be searched.
     loss : str or Loss
-        "squared" or a component of `bochner.losses`.
+        "squared"; "absolute" (the median), "quantile", "huber" and "epsilon_insensitive" for
+        targets with outliers, "squared_epsilon_insensitive"; or a component of `bochner.losses`,
+        such as `losses.Huber(delta=0.5)`: delta and epsilon are in units of the targets. Kinks are
+        rounded off within a width that the targets tell (`loss_`).
     features : str or FeatureMap
         "centers", the kernel at all training rows, or `features.Centers(size, choice, given)`;
         "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`;
@@ -48,7 +46,11 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     alpha : float or "auto"
         The regularisation; "auto" leaves it to the solver: 0 for "eigenpro" and "pegasos", which
         early stopping regularises, 0.1 / rows (or what was learned with scales) for "direct",
-        "nystroem", "newton", "cg", "backfitting", 1 / rows for "coordinate", else 1e-7.
+        "nystroem", "newton", "cg", "backfitting", 1 / rows for "coordinate", else 1e-7. For losses
+        with kinks that is divided by the deviation expected to be left of the targets, for
+        "quantile" by twice that.
+    quantile : float or None
+        Which one, between 0 and 1, for loss="quantile"; None is the median.
     fit_intercept : bool
         Whether f has an unpenalised constant.
     scale : None, "standard" or "range"
@@ -123,52 +125,59 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     True
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
-
-        With `warm_start` a second call goes on where the first one stopped: bit for bit like a
-        fit that was not interrupted, if the rows are the same; `max_passes` counts all passes.
-        """
-        return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @available_if(learns_from_streams)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go through these rows once, in their order, in batches of their own.
-
-        The first call settles the bandwidth, the scaling and the number of columns.
-        """
-        return self._partial_fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predictions, shaped as y was; float32 for float32 rows."""
-        values = self._evaluate(X)
-        return self._setup.targets.restore(values)  # type: ignore[attr-defined,no-any-return]
-
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        return self._validated(  # type: ignore[no-any-return]
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=True,
-            ensure_min_samples=least,
-            reset=reset,
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        loss: Any = "squared",
+        features: Any = "auto",
+        solver: Any = "auto",
+        alpha: float | str = "auto",
+        *,
+        quantile: float | None = None,
+        fit_intercept: bool = True,
+        scale: str | None = None,
+        scales: Any = "auto",
+        tuning: Any = "search",
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        early_stopping: bool | str = "auto",
+        tol: float = 0.02,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+        callbacks: Iterable[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            kernel,
+            loss,
+            features,
+            solver,
+            alpha,
+            fit_intercept=fit_intercept,
+            scale=scale,
+            scales=scales,
+            tuning=tuning,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            early_stopping=early_stopping,
+            tol=tol,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            memory_budget=memory_budget,
+            random_state=random_state,
+            callbacks=callbacks,
+            verbose=verbose,
         )
+        self.quantile = quantile
 
-    def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
-        if not isinstance(loss, Regression):
+    def _loss(self) -> Any:
+        if self.quantile is None:
+            return self.loss
+        if not isinstance(self.loss, str) or self.loss != "quantile":
             raise ValueError(
-                f"A regressor needs a loss for numbers; {type(loss).__name__} is for labels. Use "
-                "loss='squared', or KernelClassifier."
+                f"quantile={self.quantile!r} is for loss='quantile'; got loss={self.loss!r}. Leave "
+                "quantile=None, or give that loss."
             )
-        y = source.sample(1).y
-        if y is None:
-            raise ValueError("KernelRegressor needs targets: give y, or blocks (X, y).")
-        return Numbers.learn(y)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = True
-        tags.target_tags.multi_output = True
-        return tags
+        return Quantile(self.quantile)

@@ -12,8 +12,8 @@ from bochner.features import Binning, Centers, FeatureMap
 from bochner.features.binning import most_entries
 from bochner.features.store import fits
 from bochner.kernels import Kernel, ShiftInvariant, is_separable
-from bochner.losses import Quadratic, Smooth
-from bochner.solvers import Direct, EigenPro, Solver
+from bochner.losses import Quadratic, RoundedAbsolute, Smooth
+from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver
 
 FEW_ROWS = 3_000
 CENTERS = 5_000
@@ -104,12 +104,14 @@ def _cost_on_centers(centers: Centers, solver: Solver[Any], costs: Costs) -> Cos
     return costs.nystroem(centers.count(costs.rows))
 
 
-def _solver_for(features: FeatureMap, situation: Situation) -> str:
+def _solver_for(features: FeatureMap, situation: Situation) -> Any:
     """Return the solver that suits features: whole passes where rows can be read again."""
     smooth, quadratic = (issubclass(situation.loss, kind) for kind in (Smooth, Quadratic))
     if isinstance(features, Binning):
         if situation.once or not smooth:
             return "averaged"
+        if issubclass(situation.loss, RoundedAbsolute):
+            return CoordinateDescent("l2")
         if quadratic:
             return "backfitting" if situation.judged and _bins_fit(situation.costs) else "cg"
         return "newton"
@@ -150,6 +152,9 @@ def _method(situation: Situation) -> Plan:
 def _on_centers(situation: Situation, costs: Costs) -> Plan:
     """Return a kernel function at each row, or at some if more would gain little."""
     all_rows, some = costs.eigenpro(), costs.nystroem(CENTERS)
+    if issubclass(situation.loss, RoundedAbsolute):
+        why = "the loss has kinks, which whole passes take better than single steps"
+        return Plan(Centers(min(CENTERS, costs.rows)), "nystroem", why, some)
     if all_rows.seconds <= some.seconds:
         why = f"{costs.rows:,} rows are not too many for a kernel function at each of them"
         return Plan("centers", "eigenpro", why, all_rows)

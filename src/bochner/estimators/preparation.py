@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import thread_count, threads
 from bochner.data import DataSource, Filling, Scaling, mapped
-from bochner.estimators.choices import is_auto, is_precomputed, kernel_for, loss_for
+from bochner.estimators.choices import bins, is_auto, is_precomputed, kernel_for, loss_for, loss_on
 from bochner.estimators.costs import Costs
 from bochner.estimators.hyperparameters import Hyperparameters
 from bochner.estimators.pilot import gain_of_centers
@@ -38,11 +38,12 @@ from bochner.estimators.tables import Table, has_categories
 from bochner.estimators.targets import Targets
 from bochner.features import FeatureMap, prepare
 from bochner.kernels import Kernel
-from bochner.losses import Loss, Quadratic
+from bochner.losses import Loss, Quadratic, Regression
 from bochner.solvers import Backfitting, Solver
 from bochner.tuning import Tuned
 
 FILLED_ROWS = 16_384  # of a stream, from which it is learned what stands for missing numbers
+LEAST_RIDGE = 0.5  # on bins, where quantiles in the tails have few rows to go by
 NOMINAL_OUTPUTS = 4  # for expected times: nobody has looked at the targets yet
 
 
@@ -86,7 +87,7 @@ class Preparation(Hyperparameters):
         """
         before = self._setup if going_on else None
         features = before.features if before and is_auto(self.features) else self.features
-        loss = before.loss if before and is_auto(self.loss) else self.loss
+        loss = before.loss if before and is_auto(self._loss()) else self._loss()
         scaled = self._learns(source, once)
         kernel = self._kernel(features, scaled)
         if kernel.precomputed:
@@ -148,6 +149,8 @@ class Preparation(Hyperparameters):
         warping = None if self._learned is None else self._learned.warping
         sample = sample if warping is None else warping(sample)
         in_single_precision(sample.X)
+        tuned = None if self._learned is None else self._learned.tuned
+        loss = loss_on(targets(sample), loss, None if tuned is None else tuned.learned_error)
         memory = memory_budget(self.memory_budget)
         kernel, basis = prepare(kernel, features, sample, seed, np.float32, memory)
         settled = Setup(seed, loss, kernel, features, basis, scaling, targets, recipe)
@@ -183,10 +186,13 @@ class Preparation(Hyperparameters):
 
     def _alpha(self, solver: Solver[Any], loss: Loss, rows: int | None) -> Any:
         """Return alpha as it was given, or the learned ridge for kernel ridge regression."""
-        ridge = solver.takes_ridge and isinstance(loss, Quadratic) and is_auto(self.alpha)
+        numbers = isinstance(loss, Quadratic | Regression)
+        ridge = solver.takes_ridge and numbers and is_auto(self.alpha)
         if self._learned is None or rows is None or not ridge:
             return self.alpha
-        return self._learned.ridge / rows
+        open_tails = bins(self.plan_.features) and not isinstance(loss, Quadratic)
+        least = LEAST_RIDGE if open_tails else 0.0
+        return max(self._learned.ridge, least) * loss.stiffness / rows
 
     def _feature_map(self, plan: Plan) -> FeatureMap:
         """Return the feature map; where rows come from a table it knows which are categories."""

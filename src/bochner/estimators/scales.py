@@ -49,7 +49,8 @@ def finds_bandwidth(estimator: Any, rows: int | None, columns: int, once: bool) 
 
 def _is_open(estimator: Any, rows: int | None, once: bool) -> bool:
     is_open = all(map(is_auto, (estimator.kernel, estimator.features, estimator.solver)))
-    if not is_auto(estimator.loss) and not isinstance(Loss.resolve(estimator.loss), Smooth):
+    loss = estimator._loss()
+    if not is_auto(loss) and not isinstance(Loss.resolve(loss), Smooth):
         return False
     return is_open and rows is not None and rows > FEW_ROWS and not once
 

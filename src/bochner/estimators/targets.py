@@ -50,15 +50,20 @@ class Targets(ABC):
 
 @dataclass(frozen=True)
 class Numbers(Targets):
-    """Targets of a regression: numbers as they are; one column may have been given as 1-d."""
+    """Targets of a regression: numbers as they are; one column may have been given as 1-d.
+
+    With `copies` each column is there so many times, for a prediction of each in rising order.
+    """
 
     outputs: int
     flat: bool
+    copies: int | None = None
 
     @classmethod
-    def learn(cls, y: NDArray[Any]) -> Numbers:
+    def learn(cls, y: NDArray[Any], copies: int | None = None) -> Numbers:
         """Return the coding for targets like these."""
-        return cls(1 if y.ndim == 1 else y.shape[1], y.ndim == 1)
+        columns = 1 if y.ndim == 1 else y.shape[1]
+        return cls(columns * (copies or 1), y.ndim == 1, copies)
 
     def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return y as float64 columns; anything but finite numbers is refused."""
@@ -66,9 +71,11 @@ class Numbers(Targets):
             columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         except (TypeError, ValueError) as error:
             raise ValueError(f"Targets must be numbers; got {np.asarray(y).dtype}.") from error
-        if columns.shape[1] != self.outputs:
+        copies = self.copies or 1
+        if columns.shape[1] * copies != self.outputs:
             raise ValueError(
-                f"y must have {self.outputs} column(s), as at first; got {columns.shape[1]}."
+                f"y must have {self.outputs // copies} column(s), as at first; got "
+                f"{columns.shape[1]}."
             )
         if not np.isfinite(columns).all():
             raise ValueError("y contains NaN or infinity. Drop those rows or fill them in first.")
@@ -77,7 +84,7 @@ class Numbers(Targets):
                 f"Targets must be at most {LARGEST:g}, since steps are made in single precision; "
                 f"got {np.abs(columns).max():g}. Divide them by their size."
             )
-        return columns
+        return columns if copies == 1 else np.repeat(columns, copies, axis=1)
 
     def weight(self, y: NDArray[Any]) -> None:
         """Return None: no row counts more than another."""
@@ -90,7 +97,9 @@ class Numbers(Targets):
         """Refuse nothing: numbers have no classes."""
 
     def restore(self, f: NDArray[Any]) -> NDArray[Any]:
-        """Return predictions in the shape that y had."""
+        """Return predictions in the shape that y had, those of copies sorted in a last axis."""
+        if self.copies is not None:
+            f = np.sort(f.reshape(len(f), -1, self.copies), axis=2)
         return f[:, 0] if self.flat else f
 
 

@@ -46,16 +46,16 @@ class Walk:
         held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
         if solver.walks == "shuffled":
             rows = source.n_rows
-            posed = setup.problem(alpha_for(alpha, solver, rows), intercept, rows)
+            posed = setup.problem(alpha_for(alpha, solver, setup.loss, rows), intercept, rows)
             solver.check(posed)
             basis = solver.prepared(posed, memory)
             rest = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
         else:
             known = source.n_rows
-            first = setup.problem(alpha_for(alpha, solver, known), intercept, known)
+            first = setup.problem(alpha_for(alpha, solver, setup.loss, known), intercept, known)
             rest = _encoded(mapped(source, setup), first, solver, held_out, memory)
             setup, rows, basis = replace(setup, basis=rest.basis.plain), rest.n_rows, rest.basis
-        problem = setup.problem(alpha_for(alpha, solver, rows), intercept, rows)
+        problem = setup.problem(alpha_for(alpha, solver, setup.loss, rows), intercept, rows)
         return cls(setup, replace(problem, basis=basis), rest, held_out)
 
     def on(self, basis: Basis) -> Walk:

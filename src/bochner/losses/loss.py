@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,29 @@ class Loss(Component, ABC, family="loss"):
     def gradient(self, y: Array, f: Array) -> Array:
         """Return the derivative (a subgradient at kinks) with respect to `f`, shaped as `f`."""
 
+    @property
+    def stiffness(self) -> float:
+        """What alpha is multiplied by where nobody gave it: about how curved the loss is."""
+        return 1.0
+
+    def settled(self, deviations: NDArray[np.float64]) -> Self:
+        """Return the loss for targets of which these deviations, one an output, will be left."""
+        return self
+
+    def check(self) -> None:
+        """Refuse hyperparameters out of range."""
+
 
 class Smooth(Loss):
     """A loss whose gradient is Lipschitz continuous.
 
     `curvature_bound` is the largest eigenvalue that its Hessian in `f` has anywhere, and
-    `row_loop` a compiled loop that does what `move` does; None if there is none.
+    `row_loop` a compiled loop that does what `move` does; None if there is none. `model_is_above`
+    says that `model_product` makes a parabola that lies above the loss everywhere.
     """
 
     curvature_bound: float
+    model_is_above: ClassVar[bool] = False
     row_loop: ClassVar[Callable[..., None] | None] = None
 
     @abstractmethod
@@ -51,6 +65,18 @@ class Smooth(Loss):
         That is the Hessian itself where the outputs do not disturb each other.
         """
         return self.hessian_product(y, f, np.ones_like(f))
+
+    def start(self, y: Array, weight: Array | None) -> Array:
+        """Return a constant, a number for each output, to look for the best one from."""
+        return np.zeros(y.shape[1])
+
+    def model_product(self, y: Array, f: Array, V: Array) -> Array:
+        """Return what Newton's method takes for the Hessian's product: that itself, by default."""
+        return self.hessian_product(y, f, V)
+
+    def row_parameters(self, outputs: int) -> tuple[Any, ...]:
+        """Return what the compiled loop has to know of the loss."""
+        return ()
 
     def derivatives(self, y: Array, f: Array, floor: float) -> Array:
         """Return slopes and diagonal bounds from `floor` on side by side, (rows, 2 outputs)."""
@@ -75,7 +101,8 @@ class Smooth(Loss):
         """
         loop = type(self).row_loop
         if loop is not None:
-            return loop(y, f, weight, rows, bins, moves, floor, table, rises)
+            parameters = self.row_parameters(f.shape[1])
+            return loop(y, f, weight, rows, bins, moves, floor, table, rises, *parameters)
         some = moves[bins].any(axis=1)
         rows, bins = rows[some], bins[some]
         before = self.value(y[rows], f[rows])

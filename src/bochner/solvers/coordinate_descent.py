@@ -90,6 +90,11 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     tol: float = 1e-3
     path: int = 1
 
+    @property
+    def takes_ridge(self) -> bool:  # type: ignore[override]
+        """Whether the penalty is that of kernel ridge regression."""
+        return share_of_l1(self.penalty) == 0
+
     def check(self, problem: Problem) -> None:
         """Refuse hyperparameters out of range."""
         super().check(problem)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.products import gram, product, transposed_product
 from bochner.data import Batch
+from bochner.losses import Smooth
 from bochner.problem import Problem
 
 
@@ -49,10 +50,15 @@ class Residuals:
         """How many rows of equal weight tell as much (Kish 1965)."""
         return self.rows if self.weight is None else self.rows**2 / float(self.weight @ self.weight)
 
+    def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weighted mean over the rows, of a sum over the outputs if they are coupled."""
+        separate = isinstance(loss := self.problem.loss, Smooth) and loss.model_is_above
+        values = values if separate else values.sum(axis=1, keepdims=True)
+        return values.mean(axis=0) if self.weight is None else self.weight @ values / self.rows
+
     def mean(self, values: NDArray[np.float64]) -> float:
         """Return the weighted mean over the rows of a sum over the outputs."""
-        sums = values.sum(axis=1)
-        return float(sums.mean() if self.weight is None else sums @ self.weight / self.rows)
+        return float(self.means(values).sum())
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,14 @@ from bochner.solvers.newton_passes import (
     longest,
     newton_descent,
     shortened,
+    smooth,
 )
 from bochner.solvers.newton_state import Descent, NewtonState, Trial, make_room, opened, trial
 from bochner.solvers.opening import best_constant
 from bochner.solvers.solver import Solver
 
 MOST_STEPS = 50  # of conjugate gradients in one model
+BEYOND = 1.8  # times as far as its minimum a model that lies above the loss is still lower
 COARSEST = 0.5  # relative residual of a model's solution
 
 
@@ -84,6 +86,7 @@ class Newton(Solver[NewtonState], name="newton"):
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
     patience: ClassVar[int] = 2
+    takes_ridge: ClassVar[bool] = True
 
     tol: float = 1e-2
 
@@ -164,8 +167,9 @@ class Newton(Solver[NewtonState], name="newton"):
         if system.relative > descent.accuracy and system.steps < MOST_STEPS:
             return
         # The residual of a conjugate gradient iterate d is orthogonal to it: -g'd = d'Hd.
-        direction = system.solution.reshape(state.weights.shape)
-        state.phase = trial(state.weights, direction, slope=-2 * descent.gain)
+        reach = BEYOND if smooth(problem).model_is_above else 1.0
+        direction = system.solution.reshape(state.weights.shape) * state.weights.dtype.type(reach)
+        state.phase = trial(state.weights, direction, slope=-2 * reach * descent.gain)
 
     def _accuracy(self, optimality: float) -> float:
         enough = 0.5 * self.tol / optimality if optimality > 0 else COARSEST

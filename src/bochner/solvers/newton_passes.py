@@ -47,7 +47,7 @@ def add_product(problem: Problem, state: NewtonState, descent: Descent, batch: B
     weight, system, shape = weights_of(batch), descent.system, state.weights.shape
     descent.mass += float(weight.sum())
     values = evaluated(problem, batch.X, system.direction.reshape(shape))
-    bent = smooth(problem).hessian_product(targets_of(batch), state.values[batch.index], values)
+    bent = smooth(problem).model_product(targets_of(batch), state.values[batch.index], values)
     add_projected(problem, batch.X, bent * weight[:, None], system.product.reshape(shape))
 
 
@@ -60,7 +60,7 @@ def curvatures(problem: Problem, batch: Batch, f: NDArray[Any]) -> NDArray[Any]:
     """
     numbers = batch.index[:, None] * problem.outputs + np.arange(problem.outputs)
     signs = np.where(row_hash(problem.seed, numbers) & np.uint64(1), 1.0, -1.0)
-    return signs * smooth(problem).hessian_product(targets_of(batch), f, signs)
+    return signs * smooth(problem).model_product(targets_of(batch), f, signs)
 
 
 def longest(problem: Problem, state: NewtonState, trial: Trial) -> float | None:

@@ -24,7 +24,8 @@ def curvature(loss: Loss) -> float:
 def best_constant(problem: Problem, sample: Batch) -> NDArray[np.float64]:
     """Return the constant prediction with the least loss on the sample; 0 without an intercept.
 
-    Gradient steps of length 1 / curvature: one is exact for the squared loss.
+    Gradient steps of length 1 / curvature: one is exact for the squared loss, and a rounded kink
+    begins at its quantile.
     """
     constant = np.zeros(problem.outputs)
     weight = sample.weight
@@ -32,6 +33,7 @@ def best_constant(problem: Problem, sample: Batch) -> NDArray[np.float64]:
         return constant
     if weight is not None and not weight.any():
         return constant
+    constant = problem.loss.start(sample.y, weight).astype(np.float64)
     for _ in range(CONSTANT_STEPS):
         f = np.broadcast_to(constant, (len(sample), problem.outputs))
         mean = np.average(problem.loss.gradient(sample.y, f), axis=0, weights=weight)

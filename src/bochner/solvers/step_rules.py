@@ -112,7 +112,9 @@ class Preconditioned(StepRule, name="preconditioned"):
 
         step = min(1, max(0, 1 - caution p s^2 / (n E)) * c |Phi D|^2 / <Phi D, H Phi D>),
 
-    H being the loss's Hessian. So steps are whole where targets are clean, and fall like 1/t by
+    H being the loss's Hessian; of a loss with rounded kinks it is that of parabolas above it, and
+    each output has a length of its own, which may be above 1. So steps are
+    whole where targets are clean, and fall like 1/t by
     themselves where they are noisy; no schedule is needed, and no horizon. A block in which there
     is nothing but noise stays where it is.
 
@@ -159,27 +161,34 @@ class Preconditioned(StepRule, name="preconditioned"):
             inverse, _ = lapack.dtrtri(factor, lower=1)
         return direction, len(ridge) - float(np.sum(inverse**2 * ridge[None, :]))
 
-    def _share(self, look: Look, values: NDArray[np.float64], freedom: float) -> float:
-        """Return how much of the direction to go, given Phi D and the degrees of freedom."""
+    def _share(
+        self, look: Look, values: NDArray[np.float64], freedom: float
+    ) -> NDArray[np.float64]:
+        """Return how much of the direction to go, given Phi D and the degrees of freedom.
+
+        A model that lies above the loss, output by output, may be followed to its minimum in each.
+        """
         residuals = look.residuals
         bound, rows = curvature(residuals.problem.loss), residuals.effective_rows
-        taken = bound**2 * residuals.mean(values**2)
-        if taken == 0.0:
-            return 0.0
-        left = residuals.mean((residuals.slopes - bound * values) ** 2)
+        taken = bound**2 * residuals.means(values**2)
+        left = residuals.means((residuals.slopes - bound * values) ** 2)
         noise = left / max(1 - freedom / rows, LEAST_FREE_SHARE) * freedom / rows
-        signal = max(0.0, 1.0 - self.caution * noise / taken)
-        return min(1.0, signal / relative_curvature(look, values))
+        explained = np.divide(noise, taken, out=np.full_like(taken, np.inf), where=taken > 0)
+        signal = np.maximum(0.0, 1.0 - self.caution * explained) * (taken > 0)
+        loss = residuals.problem.loss
+        longest = np.inf if isinstance(loss, Smooth) and loss.model_is_above else 1.0
+        return np.minimum(longest, signal / relative_curvature(look, values))
 
 
-def relative_curvature(look: Look, values: NDArray[np.float64]) -> float:
+def relative_curvature(look: Look, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return <z, H z> / (c |z|^2): how curved the loss really is along the direction."""
     residuals = look.residuals
-    loss = residuals.problem.loss
+    loss, squares = residuals.problem.loss, residuals.means(values**2)
     if not isinstance(loss, Smooth) or isinstance(loss, Quadratic):
-        return 1.0
-    bent = residuals.mean(values * loss.hessian_product(residuals.y, residuals.f, values))
-    return max(bent / (curvature(loss) * residuals.mean(values**2)), LEAST_CURVATURE)
+        return np.ones_like(squares)
+    bent = residuals.means(values * loss.model_product(residuals.y, residuals.f, values))
+    squares = np.where(squares > 0, squares, 1.0)
+    return np.maximum(bent / (curvature(loss) * squares), LEAST_CURVATURE)
 
 
 def factorised(

@@ -1,0 +1,181 @@
+"""Absolute values with rounded kinks, of which several losses are made."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute import loss_rows
+from bochner.losses.loss import Array, Regression, Smooth, row_sums
+from bochner.losses.ranges import require_positive
+
+QUARTILES = 1.349  # standard deviations between those of a normal variable
+WIDTH = 0.3  # of the deviation that is left
+
+Numbers = float | tuple[float, ...]
+
+
+class Shape(NamedTuple):
+    """What a rounded loss is made of, each a number or one for each output."""
+
+    slope: Any  # b
+    scale: Any  # a
+    epsilon: Any
+    width: Any  # h
+    lift: Any
+
+
+class RoundedAbsolute(Smooth, Regression):
+    r"""Tilted absolute values of r = f - y with kinks at -epsilon and epsilon, summed over outputs.
+
+        b r + a (s(r - epsilon) + s(r + epsilon)) / 2 + lift,   s(r) = r^2 / (2 h) for |r| <= h,
+                                                                |r| - h / 2 beyond.
+
+    But for h / 2, s is the mean of |r| over h to either side, so that a minimum is moved by h^2
+    only (Fernandes, Guerre and Horta 2021, Smoothing quantile regressions; He et al. 2023, Smoothed
+    quantile regression with large-scale inference).
+
+    Of the parabolas that touch |r| at one place and lie above it everywhere the narrowest has the
+    curvature 1 / |r| (Hunter and Lange 2000, Quantile regression via an MM algorithm, section 2).
+    That is `diagonal_bound`. A model with the Hessian itself, which is 0 beyond h, would lead far
+    away from where it holds.
+    """
+
+    row_loop: ClassVar[Callable[..., None] | None] = loss_rows.rounded_absolute
+
+    model_is_above: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """Slope, scale, epsilon and width."""
+
+    @property
+    def curvature_bound(self) -> float:  # type: ignore[override]
+        """The curvature a / h of the parabola, half of it where there are two apart."""
+        shape = self.shape
+        share = np.where(np.less(shape.epsilon, shape.width), 1.0, 0.5)
+        return float(np.max(share * shape.scale / shape.width))
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return b r + a (s(r - epsilon) + s(r + epsilon)) / 2 + lift."""
+        r, (slope, scale, epsilon, width, lift) = f - y, self._shape_in(f)
+        both = _rounded(r - epsilon, width) + _rounded(r + epsilon, width)
+        return row_sums(slope * r + scale * both / 2 + lift)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return b + a (s'(r - epsilon) + s'(r + epsilon)) / 2, s' being r / h within -1 and 1."""
+        r, (slope, scale, epsilon, width, _) = f - y, self._shape_in(f)
+        both = np.clip((r - epsilon) / width, -1, 1) + np.clip((r + epsilon) / width, -1, 1)
+        return np.asarray(slope + scale * both / 2)
+
+    def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
+        """Return a / h V where r is nearer than h to a kink (half of it with two kinks)."""
+        r, (_, scale, epsilon, width, _) = f - y, self._shape_in(f)
+        near = (np.abs(r - epsilon) < width).astype(f.dtype) + (np.abs(r + epsilon) < width)
+        return np.asarray(V * near * scale / (2 * width))
+
+    def diagonal_bound(self, y: Array, f: Array) -> Array:
+        """Return the curvature of a parabola above the loss that touches it at f."""
+        r, (_, scale, epsilon, width, _) = f - y, self._shape_in(f)
+        far = 1 / np.maximum(np.abs(r - epsilon), width)
+        return np.asarray(scale * (far + 1 / np.maximum(np.abs(r + epsilon), width)) / 2)
+
+    def start(self, y: Array, weight: Array | None) -> Array:
+        """Return the quantile 1/2 - b / (2 a) of each column: the minimum without rounding."""
+        shape = self.shape
+        shares = np.broadcast_to(0.5 - np.divide(shape.slope, 2 * shape.scale), y.shape[1])
+        return np.array([quantile_of(y[:, k], share, weight) for k, share in enumerate(shares)])
+
+    def model_product(self, y: Array, f: Array, V: Array) -> Array:
+        """Return the diagonal bound times V."""
+        return self.diagonal_bound(y, f) * V
+
+    def _shape_in(self, f: Array) -> Shape:
+        return Shape(*(np.asarray(part, f.dtype) for part in self.shape))
+
+    def row_parameters(self, outputs: int) -> tuple[Any, ...]:
+        """Return the shape, a row for each part and a column for each output."""
+        parts = [np.broadcast_to(np.asarray(part, np.float64), outputs) for part in self.shape]
+        return (np.array(parts),)
+
+
+class Rounded(RoundedAbsolute):
+    """One whose width is told by the targets: it serves the solvers, the loss has none.
+
+    A width "auto" is 0.3 of the deviation that is expected to be left of the targets; before
+    `settled` has looked at them, that is 1. Where outputs have widths of their own, each counts in
+    proportion to its width, relative to the mean of them. So all have the same curvature, and one
+    alpha does for all; with the squared loss, too, what is wider counts more.
+    """
+
+    width: Any
+
+    @property
+    def rounding(self) -> Any:
+        """The width h in numbers."""
+        return WIDTH if isinstance(self.width, str) else self.width
+
+    @property
+    def stiffness(self) -> float:  # type: ignore[override]
+        """About the mean curvature, a over the deviation that is left."""
+        return WIDTH * float(np.max(np.divide(self.shape.scale, self.shape.width)))
+
+    def _shape(self, slope: Any, scale: float, epsilon: float) -> Shape:
+        """Return the shape of a loss that is as if it had kinks where it is not rounded off."""
+        width = np.asarray(self.rounding)
+        share = width / width.mean()
+        lift = scale * share * (width / 2 - epsilon)
+        return Shape(share * slope, share * scale, epsilon, width, lift)
+
+    def settled(self, deviations: NDArray[np.float64]) -> Self:
+        """Return the loss with a width for targets of which these deviations will be left."""
+        if not isinstance(self.width, str):
+            return self
+        widths = WIDTH * np.where(deviations > 0, deviations, 1.0)
+        same = (widths == widths[0]).all()
+        width = float(widths[0]) if same else tuple(widths.tolist())
+        return replace(self, width=width)  # type: ignore[type-var]
+
+    def check(self) -> None:
+        """Refuse a width that is not positive."""
+        if self.width != "auto":
+            for width in each(self.width):
+                require_positive("width", width)
+
+
+def each(given: Any) -> list[Any]:
+    """Return numbers of which there may be one or one for each output."""
+    return list(given) if isinstance(given, tuple | list | np.ndarray) else [given]
+
+
+def quantile_of(values: Array, share: Any, weight: Array | None) -> Any:
+    """Return the least value up to which this share of the weight lies."""
+    return np.quantile(values, share, weights=weight, method="inverted_cdf")
+
+
+def deviations(y: Array, weight: Array | None) -> Array:
+    """Return the deviation of each column by its quartiles, in which outliers have no say.
+
+    Where half of the values or more are equal, it is the standard deviation.
+    """
+    low, high = (
+        np.array([quantile_of(column, share, weight) for column in y.T]) for share in (0.25, 0.75)
+    )
+    robust = (high - low) / QUARTILES
+    mean = np.average(y, axis=0, weights=weight)
+    return np.where(
+        robust > 0, robust, np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
+    )
+
+
+def _rounded(r: Array, width: Array) -> Array:
+    """Return r^2 / (2 h) for |r| <= h, and |r| - h / 2 beyond."""
+    distance = np.abs(r)
+    inside = np.minimum(distance, width)
+    return np.asarray(inside * (distance - inside / 2) / width)
