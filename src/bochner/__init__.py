@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from bochner import callbacks, data, features, kernels, losses, solvers, spectra, stopping
     from bochner.estimators import (
         KernelClassifier,
+        KernelGaussianProcess,
         KernelQuantileRegressor,
         KernelRegressor,
         PartialWhitening,
@@ -18,6 +19,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "KernelClassifier",
+    "KernelGaussianProcess",
     "KernelQuantileRegressor",
     "KernelRegressor",
     "PartialWhitening",

@@ -5,13 +5,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bochner import (
     KernelClassifier,
+    KernelGaussianProcess,
     KernelQuantileRegressor,
     KernelRegressor,
     PartialWhitening,
     RandomBinning,
     RandomFourier,
 )
-from bochner.features import Binning
+from bochner.features import Binning, Fourier
 from bochner.solvers import CoordinateDescent, DoublyStochastic
 
 SOLVERS = ["dsg", "udsg", "cdsg", DoublyStochastic(step="plain")]
@@ -33,6 +34,12 @@ OF_QUANTILES = [
     KernelQuantileRegressor([0.2, 0.8], features="fourier"),
     KernelRegressor(loss="quantile", features=Binning(32)),
     KernelRegressor(loss="huber", features=Binning(32)),
+]
+PROCESSES = [
+    KernelGaussianProcess(),
+    KernelGaussianProcess("gaussian", features=Fourier(64)),
+    KernelGaussianProcess(variance="operator", features=Fourier(16), max_passes=20),
+    KernelGaussianProcess(variance="functions"),
 ]
 REPETITION = (
     "batches, blocks of features and the order of the rows go by the number of rows: a row of "
@@ -75,6 +82,7 @@ def weight_failures(estimator):
     ]
     + ON_BINS
     + ON_CENTERS
+    + PROCESSES
     + OF_QUANTILES
     + [PartialWhitening(), PartialWhitening(2), RandomBinning(grids=8), RandomFourier()],
     expected_failed_checks=expected_failures,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
@@ -40,16 +39,7 @@ class NumberMachine(RegressorMixin, KernelMachine):  # type: ignore[misc]
         return self._setup.targets.restore(values)  # type: ignore[attr-defined,no-any-return]
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        return self._validated(  # type: ignore[no-any-return]
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=True,
-            ensure_min_samples=least,
-            reset=reset,
-        )
+        return self._numbers(X, y, reset=reset, least=least)
 
     def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
         if not isinstance(loss, Regression):

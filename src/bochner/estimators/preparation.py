@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import thread_count, threads
-from bochner.data import DataSource, Filling, Scaling, mapped
-from bochner.estimators.choices import bins, is_auto, is_precomputed, kernel_for, loss_for, loss_on
+from bochner.data import DataSource, Scaling
+from bochner.estimators.border import Border
+from bochner.estimators.choices import bins, is_auto, kernel_for, loss_for, loss_on
 from bochner.estimators.costs import Costs
 from bochner.estimators.hyperparameters import Hyperparameters
 from bochner.estimators.pilot import gain_of_centers
@@ -24,17 +24,7 @@ from bochner.estimators.scales import finds_bandwidth, learns, scaled_kernel, to
 from bochner.estimators.seeds import seed_of
 from bochner.estimators.self_tuning import Learned, learned, with_bandwidth
 from bochner.estimators.setup import Setup, in_single_precision
-from bochner.estimators.sources import (
-    array_source,
-    holds_out,
-    is_stream,
-    refuse_blocks,
-    refuse_missing,
-    require_square,
-    stream,
-    validated_table,
-)
-from bochner.estimators.tables import Table, has_categories
+from bochner.estimators.sources import holds_out, require_square
 from bochner.estimators.targets import Targets
 from bochner.features import FeatureMap, prepare
 from bochner.kernels import Kernel
@@ -42,29 +32,18 @@ from bochner.losses import Loss, Quadratic, Regression
 from bochner.solvers import Backfitting, Solver
 from bochner.tuning import Tuned
 
-FILLED_ROWS = 16_384  # of a stream, from which it is learned what stands for missing numbers
 LEAST_RIDGE = 0.5  # on bins, where quantiles in the tails have few rows to go by
 NOMINAL_OUTPUTS = 4  # for expected times: nobody has looked at the targets yet
 
 
-class Preparation(Hyperparameters):
-    """The part of a kernel machine that comes before its first batch.
-
-    `_table` says how a data frame with text becomes numbers; for other rows it is None. `_filling`
-    says what stands for missing numbers.
-    """
+class Preparation(Border, Hyperparameters):
+    """The part of a kernel machine that comes before its first batch."""
 
     plan_: Plan
     tuning_: Tuned
     relevance_: NDArray[np.float64]
     _setup: Setup
-    _table: Table | None
-    _filling: Filling
     _learned: Learned | None = None
-
-    @abstractmethod
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        """Return rows and targets, checked as scikit-learn does."""
 
     @abstractmethod
     def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
@@ -203,39 +182,3 @@ class Preparation(Hyperparameters):
         if self.scale is None:
             return None
         return Scaling.learn(source, self.scale).without(features.categories(source.n_columns))  # type: ignore[arg-type]
-
-    def _source(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int) -> DataSource:
-        if not is_stream(X):
-            refuse_blocks(X)
-            if reset:
-                self._table = Table.learn(X) if has_categories(X) else None
-            X, y = self._arrays(X, y, reset=reset, least=least)
-            return array_source(X, y, sample_weight)
-        source = stream(X, y, sample_weight)
-        if reset:
-            self._table, self._filling = None, Filling.learn(source.sample(FILLED_ROWS).X)
-            self.n_features_in_ = source.n_columns
-            self.__dict__.pop("feature_names_in_", None)
-        elif source.n_columns != self.n_features_in_:
-            raise ValueError(
-                f"X has {source.n_columns} columns, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}. Give the same columns."
-            )
-        return mapped(source, self._filling)
-
-    def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool, **checks: Any) -> Any:
-        """Return rows, and targets if there are any, checked as scikit-learn does.
-
-        What is missing is filled in; of a kernel's values none may be.
-        """
-        checks["ensure_all_finite"] = True if is_precomputed(self.kernel) else "allow-nan"
-        if self._table is None:
-            found = validate_data(self, X, y, reset=reset, **checks)
-        else:
-            found = validated_table(self, self._table, X, y, checks)
-        rows, *targets = found if isinstance(found, tuple) else (found,)
-        refuse_missing(rows)
-        if reset:
-            self._filling = Filling.learn(rows)
-        rows = self._filling.rows(rows)
-        return (rows, *targets) if targets else rows

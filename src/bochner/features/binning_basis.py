@@ -166,6 +166,10 @@ class BinningBasis(Basis):
         shape = (len(code), self.size)
         return sp.csr_array((values, columns, pointers), shape=shape)
 
+    def columns(self, code: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return Phi at encoded rows, (rows, bins), zeros and all."""
+        return np.asarray(self.matrix(code).toarray())
+
     @cached_property
     def _furthest(self) -> NDArray[np.float64]:
         """The largest number in each column whose bins can be told apart."""

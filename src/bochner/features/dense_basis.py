@@ -153,7 +153,7 @@ class DenseBasis(Basis):
                 out += (block @ weights[begin - first : end - first])[: len(out)]
             return
         for begin, end in cuts(first, last, BLOCK):
-            some = np.ascontiguousarray(weights[begin - first : end - first].T)
+            some = np.array(weights[begin - first : end - first].T, order="C")  # not read-only
             self.add_products(tile, begin, end, some, out)
 
     def add_products(

@@ -90,6 +90,10 @@ class WhitenedBasis(Basis):
         each_tile(add, len(out), ROWS)
         return out
 
+    def columns(self, code: Any) -> NDArray[np.float64]:
+        """Return L^-1 k(Z, x) of all rows, (rows, size)."""
+        return solve_lower(self.lower, self.inner.columns(code).T).T
+
     def project(
         self, code: Any, G: NDArray[Any], start: int = 0, stop: int | None = None
     ) -> NDArray[Any]:
@@ -144,8 +148,8 @@ class WhitenedBasis(Basis):
         """Add sum_i weight_i phi_j(x_i)^2; each row takes as long as a product with L."""
         weight = np.ones(code.shape[0]) if weight is None else weight
         for top, bottom in cuts(0, code.shape[0], ROWS):
-            columns = solve_lower(self.lower, self.inner.columns(code[top:bottom]).T)
-            total += np.einsum("ji,ji,i->j", columns, columns, weight[top:bottom])
+            columns = self.columns(code[top:bottom])
+            total += np.einsum("ij,ij,i->j", columns, columns, weight[top:bottom])
 
     def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
         """Return the weights of the same function, of which `before` may have others."""

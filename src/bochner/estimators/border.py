@@ -1,0 +1,90 @@
+"""Border: what users give as rows and targets becomes a source of checked numbers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from bochner.data import DataSource, Filling, mapped
+from bochner.estimators.choices import is_precomputed
+from bochner.estimators.named_components import NamedComponents
+from bochner.estimators.sources import (
+    array_source,
+    is_stream,
+    refuse_blocks,
+    refuse_missing,
+    stream,
+    validated_table,
+)
+from bochner.estimators.tables import Table, has_categories
+
+FILLED_ROWS = 16_384  # of a stream, from which it is learned what stands for missing numbers
+
+
+class Border(NamedComponents):
+    """The part of an estimator with a kernel that looks at rows and targets first.
+
+    `_table` says how a data frame with text becomes numbers; for other rows it is None. `_filling`
+    says what stands for missing numbers.
+    """
+
+    kernel: Any
+    _table: Table | None
+    _filling: Filling
+
+    @abstractmethod
+    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+        """Return rows and targets, checked as scikit-learn does."""
+
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int) -> DataSource:
+        if not is_stream(X):
+            refuse_blocks(X)
+            if reset:
+                self._table = Table.learn(X) if has_categories(X) else None
+            X, y = self._arrays(X, y, reset=reset, least=least)
+            return array_source(X, y, sample_weight)
+        source = stream(X, y, sample_weight)
+        if reset:
+            self._table, self._filling = None, Filling.learn(source.sample(FILLED_ROWS).X)
+            self.n_features_in_ = source.n_columns
+            self.__dict__.pop("feature_names_in_", None)
+        elif source.n_columns != self.n_features_in_:
+            raise ValueError(
+                f"X has {source.n_columns} columns, but {type(self).__name__} was fitted with "
+                f"{self.n_features_in_}. Give the same columns."
+            )
+        return mapped(source, self._filling)
+
+    def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool, **checks: Any) -> Any:
+        """Return rows, and targets if there are any, checked as scikit-learn does.
+
+        What is missing is filled in; of a kernel's values none may be.
+        """
+        checks["ensure_all_finite"] = True if is_precomputed(self.kernel) else "allow-nan"
+        if self._table is None:
+            found = validate_data(self, X, y, reset=reset, **checks)
+        else:
+            found = validated_table(self, self._table, X, y, checks)
+        rows, *targets = found if isinstance(found, tuple) else (found,)
+        refuse_missing(rows)
+        if reset:
+            self._filling = Filling.learn(rows)
+        rows = self._filling.rows(rows)
+        return (rows, *targets) if targets else rows
+
+    def _numbers(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+        """Return rows and targets that are numbers, checked as scikit-learn does."""
+        return self._validated(  # type: ignore[no-any-return]
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+            ensure_min_samples=least,
+            reset=reset,
+        )

@@ -1,0 +1,211 @@
+"""KernelGaussianProcess: numbers from rows, and how sure they are."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from bochner.compute.pool import threads
+from bochner.compute.random import Random
+from bochner.estimators.gaussian_process_fit import Learned, learned, noises_in_units
+from bochner.estimators.gaussian_process_parameters import GaussianProcessParameters
+from bochner.estimators.gaussian_process_setup import GaussianProcessSetup, settled
+from bochner.estimators.going_on import unchanged_on_error
+from bochner.estimators.ranges import require_count, require_number
+from bochner.estimators.seeds import seed_of
+from bochner.features import Basis
+from bochner.kernels import Kernel
+from bochner.posterior import FeaturePosterior, FeatureSums, Posterior, Units
+from bochner.posterior.posterior import drawn, in_batches
+
+
+def has_sums(estimator: KernelGaussianProcess) -> bool:
+    """Whether all that is known of the rows is a sum over them."""
+    if estimator.variance != "features":
+        raise AttributeError(
+            f"variance={estimator.variance!r} keeps no sums over the rows: give "
+            "variance='features' for partial_fit and log_marginal_likelihood."
+        )
+    return True
+
+
+class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type: ignore[misc]
+    r"""Gaussian process regression on data of any size: a mean, and how far it may be off.
+
+    f ~ GP(mean of y, k), y_i = f(x_i) + e_i with e_i ~ N(0, noise / w_i), w_i the rows' weights.
+    With K = k(X, X) and W = diag(w) the posterior of f at x has
+
+        mean      k(x, X) (K + noise W^-1)^-1 y
+        variance  k(x, x) - k(x, X) (K + noise W^-1)^-1 k(X, x)
+
+    (Rasmussen and Williams 2006, Gaussian processes for machine learning, section 2.2; Dai et al.
+    2014, section 4, for the three ways to the variance.)
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        As for `KernelRegressor`. "auto" is amplitude * Gaussian (Laplacian for bins) with a scale
+        for each column, all of the greatest likelihood on a sample. Any other kernel is taken as
+        it is, a median bandwidth from the rows, unless `scales` says otherwise.
+    noise : float or "auto"
+        The variance of the noise, in the units of y squared. "auto": of the greatest likelihood,
+        with variance="features" on all rows. Noise below 1e-8 k(x, x) counts as that, so that
+        equal rows with zero noise and different targets give their mean.
+    variance : "features", "operator" or "functions"
+        "features": the closed form for a number of features, D; time rows D^2, memory D^2, one
+        pass, also over streams. "operator": an operator over random Fourier features, learned
+        like a function by `solver` (appendix D of the paper); at most 8,192 features. "functions":
+        `predict` learns by `solver` a function for each test row; the training rows are kept.
+    features : str or FeatureMap
+        As for `KernelRegressor`. "auto": all rows up to 1,500 as centres, which is exact, else
+        1,500 of them; 2,048 Fourier features in `partial_fit`; 1,024 for an operator; those that
+        the solver is made for, for functions (2,048 Fourier features).
+    solver : str or Solver
+        For "operator" ("auto": doubly stochastic gradients with `Preconditioned(caution=0)`, which
+        goes to the minimum on the training rows itself, and one block of all features) and
+        "functions" ("auto": "direct" up to 3,000 rows, else "nystroem").
+    scale : None, "standard" or "range"
+        How columns are scaled before the kernel sees them.
+    scales : "auto", "learn", "equal", None or array-like of n_columns numbers
+        What columns are divided by. "learn": by scales of the greatest likelihood, "equal": by the
+        same one for all columns; both with an amplitude. "auto" learns them if `kernel` is "auto"
+        (equal ones for more than 256 columns).
+    normalize_y : bool
+        Whether outputs are divided by their deviation after their mean has been subtracted: then
+        the prior variance of f is k(x, x) times the variance of y. A constant output has the
+        deviation 1.
+    likelihood_rows : int
+        Rows of the sample on which the likelihood is maximised, in time their cube.
+    max_passes : int or None
+        A limit for the solver.
+    tol : float
+        For stochastic solvers: the share of the first loss that passes have to gain; 0 means that
+        only `max_passes` ends them.
+    n_jobs, memory_budget, random_state
+        As for `KernelRegressor`.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with all its numbers, in variances of y if `normalize_y`.
+    noise_ : float or array
+        The noise variance in the units of y squared, one for each output if there are several.
+    posterior_ : Posterior
+        Mean and covariance in the units inside.
+    basis_ : Basis
+        The features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelGaussianProcess
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(500, 1))
+    >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=500)
+    >>> process = KernelGaussianProcess(random_state=0).fit(X, y)
+    >>> mean, std = process.predict([[0.0], [9.0]], return_std=True)
+    >>> bool(std[0] < 0.05), bool(std[1] > 0.5), round(float(process.noise_), 2)
+    (True, True, 0.01)
+    """
+
+    kernel_: Kernel
+    basis_: Basis
+    posterior_: Posterior
+    noise_: float | NDArray[np.float64]
+    _units: Units
+    _setup: GaussianProcessSetup
+    _sums: FeatureSums | None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
+
+        A weight is a precision: a row of weight 2 has half the noise.
+        """
+        self._check_parameters()
+        with unchanged_on_error(self), threads(self.n_jobs):
+            source = self._source(X, y, sample_weight, reset=True, least=2)
+            self._store(learned(self, settled(self, source, part=False), source, None))
+        return self
+
+    @available_if(has_sums)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows. The first call settles kernel, features and number of columns."""
+        self._check_parameters()
+        before = self._sums if self.__sklearn_is_fitted__() else None
+        with unchanged_on_error(self), threads(self.n_jobs):
+            source = self._source(X, y, sample_weight, reset=before is None, least=1)
+            setup = settled(self, source, part=True) if before is None else self._setup
+            self._store(learned(self, setup, source, before))
+        return self
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Return the mean, shaped as y was, and if wanted deviations or covariances of f.
+
+        Like scikit-learn's without a WhiteKernel these are of the function, without the noise: a
+        new observation has the variance std^2 + noise_. Of more than 5,000 rows there is no
+        covariance.
+        """
+        if return_std and return_cov:
+            raise ValueError("At most one of return_std and return_cov can be asked for.")
+        rows, posterior = self._rows(X), self.posterior_
+        with threads(self.n_jobs):
+            mean = self._shaped(self._units.undone(in_batches(posterior.mean, rows)))
+            if return_cov:
+                found = posterior.covariance(rows) * np.square(self._units.deviation)
+                return mean, found[:, :, 0] if self._setup.targets.flat else found
+            if return_std:
+                found = np.sqrt(in_batches(posterior.variance, rows))
+                return mean, self._shaped(found * self._units.deviation)
+        return mean
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> NDArray[np.float64]:
+        """Draw functions from the posterior: their values, (rows[, outputs], n_samples)."""
+        require_count("n_samples", n_samples)
+        rows = self._rows(X)
+        with threads(self.n_jobs):
+            values = drawn(self.posterior_, rows, n_samples, Random(seed_of(random_state)))
+        values = np.moveaxis(self._units.undone(np.moveaxis(values, 1, 2)), 2, 1)
+        return values[:, 0] if self._setup.targets.flat else values
+
+    @available_if(has_sums)  # type: ignore[untyped-decorator]
+    def log_marginal_likelihood(self, noise: float | None = None) -> float:
+        """Return log p(y | X) on the features, for the fitted noise or another variance."""
+        check_is_fitted(self)
+        posterior = self.posterior_
+        assert isinstance(posterior, FeaturePosterior)
+        if noise is None:
+            return posterior.log_likelihood(posterior.noises)
+        require_number("noise", noise, positive=True)
+        return posterior.log_likelihood(noises_in_units(noise, posterior.units))
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return self._setup.rows(X)
+
+    def _shaped(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._setup.targets.restore(values)
+
+    def _store(self, found: Learned) -> None:
+        self._setup, self._sums, self._units = found.setup, found.sums, found.units
+        self.kernel_, self.posterior_ = found.setup.kernel, found.posterior
+        self.basis_ = found.setup.basis
+        noise = found.noises * np.square(found.units.deviation)
+        self.noise_ = float(noise[0]) if found.setup.targets.flat else noise
+
+    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+        return self._numbers(X, y, reset=reset, least=least)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "posterior_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.target_tags.single_output = tags.target_tags.multi_output = True
+        return tags

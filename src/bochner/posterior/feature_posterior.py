@@ -1,0 +1,155 @@
+"""FeaturePosterior: the closed form in the space of a fixed number of features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from bochner.compute.cholesky import jittered_cholesky, solve, solve_lower
+from bochner.compute.products import gram, product
+from bochner.features import Basis, FourierBasis
+from bochner.kernels import Kernel
+from bochner.posterior.feature_sums import FeatureSums, values
+from bochner.posterior.posterior import Posterior, require_few, within
+from bochner.posterior.units import Units
+
+LEAST_NOISE = 1e-8  # of k(x, x): less is lost in the rounding of sums over rows
+ROUNDING = 10 * float(np.finfo(np.float64).eps)
+SEARCHED = 3.0  # powers of e about a first guess of the noise
+PRECISION = 0.01  # of the logarithm of the noise
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePosterior(Posterior):
+    r"""The posterior for k(x, x') = phi(x)'phi(x'), by a Cholesky factor of the features' products.
+
+    With A = Z'WZ + noise I, Z the features of the rows, f has the mean phi(x)'A^-1 Z'W y and the
+    variance
+
+        noise phi(x)'A^-1 phi(x) + k(x, x) - phi(x)'phi(x)
+
+    (Rasmussen and Williams 2006, Gaussian processes for machine learning, Eq. 2.11). The rest of
+    k(x, x) is 0 for Fourier features. For centres it is what they cannot know of f, so that
+    far from them the variance is the prior's (the deterministic training conditional of
+    Quinonero-Candela and Rasmussen 2005, A unifying view of sparse approximate Gaussian process
+    regression); if all rows are centres the posterior is exact. For bins it counts those that no
+    row was met in.
+
+    `noises` has a variance for each output, in `units`.
+    """
+
+    basis: Basis
+    kernel: Kernel
+    sums: FeatureSums
+    units: Units
+    noises: NDArray[np.float64]
+
+    @cached_property
+    def factors(self) -> dict[float, NDArray[np.float64]]:
+        """The Cholesky factor of A for each noise."""
+        return {noise: factor(self.sums, noise) for noise in set(self.noises.tolist())}
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """A^-1 Z'W y."""
+        cross = self.sums.targets(self.units)[0]
+        columns = [
+            solve(self.factors[noise], np.ascontiguousarray(cross[:, [j]]))
+            for j, noise in enumerate(self.noises.tolist())
+        ]
+        return np.hstack(columns)
+
+    def mean(self, X: Any) -> NDArray[np.float64]:
+        """Return phi(x)'A^-1 Z'W y."""
+        return product(self._features(X), self.weights)
+
+    def variance(self, X: Any) -> NDArray[np.float64]:
+        """Return noise phi(x)'A^-1 phi(x) and what is outside of the features."""
+        Z, prior = self._features(X), np.asarray(self.kernel.diagonal(X), np.float64)
+        rest = prior - np.einsum("ij,ij->i", Z, Z)
+        inside = {noise: noise * self._squares(noise, Z) for noise in self.factors}
+        found = np.stack([inside[noise] for noise in self.noises.tolist()], axis=1)
+        return within(found + np.maximum(rest, 0.0)[:, None], prior)
+
+    def covariance(self, X: Any) -> NDArray[np.float64]:
+        """Return noise phi(x)'A^-1 phi(x') + k(x, x') - phi(x)'phi(x')."""
+        require_few(X.shape[0])
+        Z = self._features(X)
+        inside = {n: n * gram(solve_lower(self.factors[n], Z.T)) for n in self.factors}
+        found = np.stack([inside[noise] for noise in self.noises.tolist()], axis=2)
+        if not self.fills:
+            rest = np.asarray(self.kernel(X), np.float64) - gram(np.ascontiguousarray(Z.T))
+            found += rest[:, :, None]
+        return found
+
+    @property
+    def fills(self) -> bool:
+        """Whether the features leave nothing of k(x, x), as random Fourier features do."""
+        return isinstance(self.basis, FourierBasis)
+
+    def log_likelihood(self, noises: NDArray[np.float64]) -> float:
+        """Return the logarithm of the density of the targets, as they were given, for noises."""
+        scale = self.sums.rows * float(np.log(self.units.deviation).sum())
+        return log_likelihood(self.sums, self.units, noises) - scale
+
+    def _features(self, X: Any) -> NDArray[np.float64]:
+        return values(self.basis, self.basis.encode(X))
+
+    def _squares(self, noise: float, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        inner = solve_lower(self.factors[noise], Z.T)
+        return np.asarray(np.einsum("ji,ji->i", inner, inner))
+
+
+def factor(sums: FeatureSums, noise: float) -> NDArray[np.float64]:
+    """Return L with L L' = Z'WZ + noise I."""
+    A = sums.gram.copy()
+    np.einsum("ii->i", A)[:] += noise
+    return jittered_cholesky(A, 0.0)[0]
+
+
+def least_noise(sums: FeatureSums, prior: float) -> float:
+    """Return a noise below which sums over the rows round more than it adds; prior is k(x, x)."""
+    return max(LEAST_NOISE * prior, ROUNDING * float(np.trace(sums.gram)))
+
+
+def log_likelihood(sums: FeatureSums, units: Units, noises: NDArray[np.float64]) -> float:
+    r"""Return sum over outputs of log N(y; 0, Z Z' + noise W^-1), for targets in `units`.
+
+    By the matrix determinant lemma and Woodbury's formula, with A = Z'WZ + noise I, n rows and D
+    features, -2 log N = n log(2 pi) - sum log w + (n - D) log noise + log det A
+    + (y'Wy - y'WZ A^-1 Z'Wy) / noise (Rasmussen and Williams 2006, Eq. A.9 and A.10).
+    """
+    (cross, squares), n, total = sums.targets(units), sums.rows, 0.0
+    for noise in set(noises.tolist()):
+        same = np.flatnonzero(noises == noise)
+        lower = factor(sums, noise)
+        explained = np.square(solve_lower(lower, cross[:, same])).sum(axis=0)
+        fixed = n * np.log(2 * np.pi) - sums.logarithms + (n - len(lower)) * np.log(noise)
+        determinant = 2 * float(np.log(lower.diagonal()).sum())
+        misfit = np.maximum(squares[same] - explained, 0.0).sum() / noise
+        total -= 0.5 * (len(same) * (fixed + determinant) + misfit)
+    return float(total)
+
+
+def best_noise(sums: FeatureSums, units: Units, guess: float, least: float) -> float:
+    """Return the noise, the same for all outputs in `units`, of the greatest likelihood.
+
+    It is searched for on all rows near a guess, which a sample gave: what the features leave of
+    the kernel counts as noise, too.
+    """
+    outputs = np.ones(len(units.deviation))
+    low, high = np.log(max(guess * np.exp(-SEARCHED), least)), np.log(guess) + SEARCHED
+    if not low < high:
+        return least
+    found = minimize_scalar(
+        lambda t: -log_likelihood(sums, units, np.exp(t) * outputs),
+        bounds=(low, high),
+        method="bounded",
+        options={"xatol": PRECISION},
+    )
+    return float(np.exp(found.x))

@@ -1,0 +1,74 @@
+"""FunctionPosterior: the variance at given rows, by a function for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data import Batch
+from bochner.kernels import Kernel
+from bochner.posterior.posterior import Posterior, require_few, within
+from bochner.posterior.ridge import Ridge
+from bochner.problem import Expansion
+
+TOGETHER = 1_024  # functions learned at once
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionPosterior(Posterior):
+    r"""The posterior by functions f_x = k(., X) (K + noise W^-1)^-1 k(X, x), one for each test row.
+
+    The variance at x is k(x, x) - f_x(x), and f_x is the ridge regression whose targets are
+    k(x, x_i) (Dai et al. 2014, section 4). The training rows are kept: functions are learned when
+    the test rows are known, by any solver, many at a time.
+    """
+
+    kernel: Kernel
+    ridge: Ridge
+    expansion: Expansion
+    outputs: int
+
+    @classmethod
+    def learn(cls, kernel: Kernel, ridge: Ridge, outputs: int) -> FunctionPosterior:
+        """Run the solver on the targets."""
+        if ridge.source.once:
+            raise ValueError(
+                "variance='functions' reads the training rows again for every new test row; got "
+                "an iterator, which is read once. Give arrays, or variance='features'."
+            )
+        return cls(kernel, ridge, ridge.fitted(_own), outputs)
+
+    def mean(self, X: Any) -> NDArray[np.float64]:
+        """Return the function learned for the targets."""
+        return np.asarray(self.expansion(X), np.float64)
+
+    def variance(self, X: Any) -> NDArray[np.float64]:
+        """Return k(x, x) - f_x(x)."""
+        known = np.empty(X.shape[0])
+
+        for top in range(0, len(known), TOGETHER):
+            rows = X[top : top + TOGETHER]
+            known[top : top + TOGETHER] = self._learned(rows).diagonal()
+        prior = np.asarray(self.kernel.diagonal(X), np.float64)
+        return np.repeat(within((prior - known)[:, None], prior), self.outputs, axis=1)
+
+    def covariance(self, X: Any) -> NDArray[np.float64]:
+        """Return k(x, x') - f_x(x'), the mean of both orders."""
+        require_few(X.shape[0])
+        known = self._learned(X)
+        found = np.asarray(self.kernel(X), np.float64) - (known + known.T) / 2
+        return np.repeat(found[:, :, None], self.outputs, axis=2)
+
+    def _learned(self, X: Any) -> NDArray[np.float64]:
+        """Return f_x'(x) of all pairs, x' along the columns."""
+        functions = self.ridge.fitted(lambda batch: self.kernel(batch.X, X))
+        return np.asarray(functions(X), np.float64)
+
+
+def _own(batch: Batch) -> NDArray[Any]:
+    """Return the targets that the rows came with."""
+    assert batch.y is not None  # targets are coded
+    return batch.y

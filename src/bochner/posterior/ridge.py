@@ -1,0 +1,78 @@
+"""Ridge: kernel ridge regression on any targets, by any solver of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data import Batch, DataSource, RandomAccess, mapped, shuffled
+from bochner.features import Basis
+from bochner.loop import run
+from bochner.losses import Squared
+from bochner.problem import Expansion, Problem
+from bochner.solvers import Solver
+from bochner.stopping import Passes, Solved, Stop, Tolerance
+
+MOST_PASSES = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """The minimum of sum w |f(x) - t(x)|^2 / (2 sum w) + alpha/2 |f|^2 for targets t of the rows.
+
+    It is the posterior mean of a Gaussian process with the noise alpha sum w, for the squared loss
+    has a factor 1/2 and is a mean over the rows.
+
+    Parameters
+    ----------
+    source : DataSource
+        Rows, weights and coded targets.
+    basis : Basis
+        The functions that f is made of.
+    solver : Solver
+        What finds the weights.
+    alpha : float
+        noise / sum w.
+    seed : int
+        Determines the order of the rows.
+    max_passes : int or None
+        A limit; None is a thousand.
+    tol : float
+        Of the training loss, for solvers that know no optimum: see `Tolerance`; 0 for none.
+    """
+
+    source: DataSource
+    basis: Basis
+    solver: Solver[Any]
+    alpha: float
+    seed: int
+    max_passes: int | None
+    tol: float
+
+    def fitted(self, targets: Callable[[Batch], NDArray[Any]]) -> Expansion:
+        """Return the function for targets made of the batches."""
+
+        def with_targets(batch: Batch) -> Batch:
+            return replace(batch, y=np.asarray(targets(batch), np.float64))
+
+        source: DataSource = mapped(self.source, with_targets)
+        outputs = source.sample(1).y
+        assert outputs is not None  # they have just been made
+        if self.solver.walks == "shuffled" and isinstance(source, RandomAccess):
+            source = shuffled(source)
+        rows = self.source.n_rows
+        problem = Problem(
+            self.basis, Squared(), self.alpha, outputs.shape[1], False, rows, self.seed
+        )
+        solution = run(self.solver, problem, source, stop=self._rule())
+        return solution.expansion.simplified()
+
+    def _rule(self) -> Stop:
+        passes = MOST_PASSES if self.max_passes is None else self.max_passes
+        rule: Stop = Passes(passes) | Solved()
+        judged = self.tol > 0 and self.solver.walks == "shuffled"
+        return rule | Tolerance(self.tol) if judged else rule

@@ -1,0 +1,74 @@
+"""Units: targets as multiples of their deviation from their mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data import Batch, DataSource
+from bochner.data.transform import learning_batches
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What is subtracted from each output, and what it is divided by.
+
+    A constant output has the deviation 1: there is nothing to divide by.
+    """
+
+    location: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, outputs: int) -> Units:
+        """Leave targets as they are."""
+        return cls(np.zeros(outputs), np.ones(outputs))
+
+    @classmethod
+    def of(cls, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> Units:
+        """Take mean and variance of the outputs; one within its rounding counts as constant."""
+        deviation = np.sqrt(np.maximum(variance, 0.0))
+        constant = deviation <= 10 * np.finfo(np.float64).eps * np.abs(mean)
+        return cls(mean, np.where(constant, 1.0, deviation))
+
+    @classmethod
+    def learn(cls, source: DataSource) -> Units:
+        """Take the weighted moments of the coded targets of a source, of its sample if read once.
+
+        Deviations are measured from some row's targets, which does not cancel.
+        """
+        origin = source.sample(1).y
+        assert origin is not None  # targets are coded
+        mass, total, squares = 0.0, np.zeros(origin.shape[1]), np.zeros(origin.shape[1])
+        for batch in learning_batches(source):
+            weight, rest = weights_of(batch), batch.y - origin
+            mass, total = mass + float(weight.sum()), total + weight @ rest
+            squares += weight @ np.square(rest)
+        require_mass(mass)
+        mean = total / mass
+        return cls.of(np.ravel(origin + mean), squares / mass - np.square(mean))
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Return the batch with targets in these units."""
+        assert batch.y is not None  # targets are coded
+        return replace(batch, y=(batch.y - self.location) / self.deviation)
+
+    def undone(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values in the units of the targets."""
+        return mean * self.deviation + self.location
+
+
+def weights_of(batch: Batch) -> NDArray[np.float64]:
+    """Return the weights of the rows, 1 if there are none."""
+    return np.ones(len(batch)) if batch.weight is None else batch.weight
+
+
+def require_mass(mass: float) -> None:
+    """Refuse rows that have no weight at all."""
+    if mass <= 0:
+        raise ValueError(
+            "There is nothing to learn from: all rows have weight 0, or there are none. Give at "
+            "least one row a positive weight."
+        )

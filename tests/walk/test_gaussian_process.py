@@ -1,0 +1,98 @@
+"""A Gaussian process refuses bad input with a sentence, or gives a finite result."""
+
+import numpy as np
+import pytest
+
+from bochner import KernelGaussianProcess
+from bochner.features import Binning, Fourier
+from bochner.kernels import Gaussian, Laplacian
+
+X = np.random.default_rng(0).normal(size=(60, 3))
+Y = X[:, 0]
+
+
+def refused(model, message, *data, **more):
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=message) as error:
+        model.fit(*data, **more)
+    assert len(str(error.value)) > 20
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"noise": -1.0}, "noise must be a number from 0 on"),
+        ({"noise": "much"}, "noise must be"),
+        ({"variance": "none"}, "variance must be one of 'features'"),
+        ({"scales": "best"}, "scales must be one of"),
+        ({"scales": [1.0, 2.0]}, "one scale for each"),
+        ({"likelihood_rows": 0}, "likelihood_rows must be"),
+        ({"tol": -1}, "tol must be"),
+        ({"kernel": "precomputed"}, "needs the kernel's values at new rows"),
+        ({"kernel": lambda A, B: A @ B.T, "scales": "learn"}, "shift-invariant"),
+        ({"features": "fourier"}, "needs a number of features"),
+        ({"features": Fourier(20_000), "kernel": "gaussian", "noise": 1.0}, "at most 10,000"),
+        ({"variance": "operator", "features": Fourier(10_000)}, "at most 8,192 features"),
+        ({"variance": "operator", "features": "centers"}, "random Fourier features"),
+        (
+            {"kernel": Laplacian(0.05), "features": Binning(400), "noise": 1.0},
+            "at most 10,000 features",
+        ),
+    ],
+)
+def test_parameters_out_of_range_are_refused(settings, message):
+    refused(KernelGaussianProcess(**settings), message, X, Y)
+
+
+@pytest.mark.parametrize("variance", ["operator", "functions"])
+def test_streams_are_for_features(variance):
+    blocks = ((X[i : i + 20], Y[i : i + 20]) for i in (0, 20, 40))
+    refused(KernelGaussianProcess(variance=variance), "variance='features'", blocks)
+    assert not hasattr(KernelGaussianProcess(variance=variance), "partial_fit")
+    assert not hasattr(KernelGaussianProcess(variance=variance), "log_marginal_likelihood")
+
+
+def test_a_failed_part_leaves_what_was_known():
+    model = KernelGaussianProcess(Gaussian(1.0), 0.1, features=Fourier(20), random_state=0)
+    model.partial_fit(X, Y)
+    before = model.predict(X)
+    bad = ((X[:20], Y[:20] if i == 0 else np.full(20, np.nan)) for i in range(2))
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(bad)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_too_many_rows_for_a_covariance_are_refused():
+    model = KernelGaussianProcess("gaussian", 0.1).fit(X, Y)
+    many = np.zeros((5_001, 3))
+    assert np.isfinite(model.predict(many, return_std=True)[1]).all()
+    for ask in (model.sample_y, lambda rows: model.predict(rows, return_cov=True)):
+        with pytest.raises(ValueError, match="at most 5,000 rows"):
+            ask(many)
+    with pytest.raises(ValueError, match="At most one"):
+        model.predict(X, return_std=True, return_cov=True)
+
+
+@pytest.mark.parametrize("variance", ["features", "operator", "functions"])
+def test_constant_targets_have_a_constant_mean_and_finite_deviations(variance):
+    features = Fourier(32) if variance == "operator" else "auto"
+    model = KernelGaussianProcess(variance=variance, features=features, random_state=0)
+    mean, deviation = model.fit(X, np.full(60, 7.0)).predict(X, return_std=True)
+    np.testing.assert_allclose(mean, 7.0)
+    assert np.isfinite(deviation).all()
+    assert np.isfinite(model.noise_)
+
+
+@pytest.mark.parametrize("variance", ["features", "functions"])
+def test_equal_rows_without_noise_have_the_mean_of_their_targets(variance):
+    rows = np.repeat(X[:20], 2, axis=0)
+    y = np.repeat(Y[:20], 2) + np.tile([-0.1, 0.1], 20)
+    model = KernelGaussianProcess(Gaussian(1.0), 0.0, variance, random_state=0).fit(rows, y)
+    mean, deviation = model.predict(X[:20], return_std=True)
+    np.testing.assert_allclose(mean, Y[:20], atol=1e-3)
+    assert (deviation < 0.02).all()
+
+
+def test_rows_of_no_weight_are_refused():
+    refused(KernelGaussianProcess(), "non-zero", X, Y, sample_weight=np.zeros(60))
