@@ -6,25 +6,34 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bochner import callbacks, data, features, kernels, losses, solvers, spectra, stopping
     from bochner.estimators import (
+        DensityRatio,
         KernelClassifier,
         KernelGaussianProcess,
+        KernelNoveltyDetector,
         KernelQuantileRegressor,
         KernelRegressor,
+        KernelWitness,
         PartialWhitening,
         RandomBinning,
         RandomFourier,
+        TwoSampleTest,
+        two_sample_test,
     )
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "DensityRatio",
     "KernelClassifier",
     "KernelGaussianProcess",
+    "KernelNoveltyDetector",
     "KernelQuantileRegressor",
     "KernelRegressor",
+    "KernelWitness",
     "PartialWhitening",
     "RandomBinning",
     "RandomFourier",
+    "TwoSampleTest",
     "callbacks",
     "data",
     "features",
@@ -33,6 +42,7 @@ __all__ = [
     "solvers",
     "spectra",
     "stopping",
+    "two_sample_test",
 ]
 
 
@@ -41,7 +51,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name.islower():
+    if name.islower() and "_" not in name:  # a package, not a function
         return import_module(f"{__name__}.{name}")
     value = globals()[name] = getattr(import_module(f"{__name__}.estimators"), name)
     return value

@@ -70,6 +70,19 @@ class OnePass(Stop):
 
 
 @dataclass(frozen=True)
+class Steps(Stop):
+    """Stop at the end of the pass in which a number of steps is reached: that is enough."""
+
+    enough: int
+
+    def __call__(self, progress: Progress) -> Reason | None:
+        """Return a reason once the steps are done and all rows have been seen equally often."""
+        if progress.step < self.enough or progress.position != 0:
+            return None
+        return Reason(f"{progress.step} steps were done", converged=True)
+
+
+@dataclass(frozen=True)
 class RowLimit(Stop):
     """Stop after a number of rows, those of earlier runs included."""
 

@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bochner import (
     KernelClassifier,
     KernelGaussianProcess,
+    KernelNoveltyDetector,
     KernelQuantileRegressor,
     KernelRegressor,
     PartialWhitening,
@@ -84,6 +85,7 @@ def weight_failures(estimator):
     + ON_CENTERS
     + PROCESSES
     + OF_QUANTILES
+    + [KernelNoveltyDetector()]
     + [PartialWhitening(), PartialWhitening(2), RandomBinning(grids=8), RandomFourier()],
     expected_failed_checks=expected_failures,
 )

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from bochner import KernelGaussianProcess
 from bochner.data import ArraySource, IteratorSource
 from bochner.features import Binning, Centers, Fourier
+from bochner.features.fourier import FourierBasis
 from bochner.kernels import Gaussian, Laplacian
 
 KERNEL = Gaussian(1.5)
@@ -153,3 +154,25 @@ def test_a_source_that_can_be_read_again_serves_functions(regression):
     X, y = regression
     source = of_kind("functions").fit(ArraySource(X, y))
     np.testing.assert_allclose(both(source, X), both(of_kind("functions").fit(X, y), X))
+
+
+def test_another_noise_holds_for_rows_that_follow(regression):
+    X, y = regression
+    process = KernelGaussianProcess(Gaussian(1.0), features=Fourier(64), random_state=0)
+    process.partial_fit(X, y).set_params(noise=0.5).partial_fit(X, y)
+    assert process.noise_ == pytest.approx(0.5)
+    with pytest.raises(ValueError, match="Going on needs what the first rows had"):
+        process.set_params(features=Fourier(32)).partial_fit(X, y)
+
+
+def test_streams_have_no_centres_among_their_first_rows(regression):
+    X, y = regression
+    process = KernelGaussianProcess(Gaussian(1.0), random_state=0)
+    process.fit(iter([(X, y)]))
+    assert isinstance(process.basis_, FourierBasis)
+
+
+def test_no_noise_is_as_little_as_can_be_told(regression):
+    X, y = regression
+    process = KernelGaussianProcess(noise=0.0, random_state=0).fit(X, y)
+    assert np.isfinite(process.predict(X, return_std=True)).all()

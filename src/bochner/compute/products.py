@@ -53,7 +53,8 @@ def transposed_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
 def product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
     """Return AB in float64, for a tall A."""
     out, narrow = np.zeros((len(A), B.shape[1])), _is_narrow(A, B)
-    weights = np.array(B.T, order="C")  # loops refuse a view of a file that is read only
+    # Loops refuse a view of a file that is read only.
+    weights = np.array(B.T, order="C") if narrow else B
 
     def fill(start: int, stop: int) -> None:
         if narrow:

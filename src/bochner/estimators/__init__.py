@@ -1,19 +1,28 @@
 """Estimators and transformers that keep scikit-learn's contract."""
 
+from bochner.estimators.density_ratio import DensityRatio
 from bochner.estimators.kernel_classifier import KernelClassifier
 from bochner.estimators.kernel_gaussian_process import KernelGaussianProcess
+from bochner.estimators.kernel_novelty_detector import KernelNoveltyDetector
 from bochner.estimators.kernel_quantile_regressor import KernelQuantileRegressor
 from bochner.estimators.kernel_regressor import KernelRegressor
+from bochner.estimators.kernel_witness import KernelWitness
 from bochner.estimators.partial_whitening import PartialWhitening
 from bochner.estimators.random_binning import RandomBinning
 from bochner.estimators.random_fourier import RandomFourier
+from bochner.estimators.two_sample import TwoSampleTest, two_sample_test
 
 __all__ = [
+    "DensityRatio",
     "KernelClassifier",
     "KernelGaussianProcess",
+    "KernelNoveltyDetector",
     "KernelQuantileRegressor",
     "KernelRegressor",
+    "KernelWitness",
     "PartialWhitening",
     "RandomBinning",
     "RandomFourier",
+    "TwoSampleTest",
+    "two_sample_test",
 ]

@@ -37,8 +37,10 @@ class Border(NamedComponents):
     _filling: Filling
 
     @abstractmethod
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        """Return rows and targets, checked as scikit-learn does."""
+    def _arrays(
+        self, X: Any, y: Any, *, reset: bool, least: int
+    ) -> tuple[Any, NDArray[Any] | None]:
+        """Return rows and targets, if there are any, checked as scikit-learn does."""
 
     def _source(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int) -> DataSource:
         if not is_stream(X):

@@ -40,6 +40,8 @@ def loss_for(loss: Any, solver: Any) -> Any:
 
 def loss_on(sample: Batch, loss: Loss, error: float | None) -> Loss:
     """Return the loss for targets like these, of whose variance such a share will be left."""
+    if type(loss).settled is Loss.settled:
+        return loss  # it does not ask
     assert sample.y is not None  # targets refuse a batch without
     share = EXPECTED_ERROR if error is None else error
     return loss.settled(np.sqrt(share) * deviations(sample.y, sample.weight))

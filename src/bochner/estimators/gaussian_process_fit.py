@@ -79,7 +79,7 @@ def _by_features(
         best = best_noise(sums, units, max(setup.noise, least), least)
         noises = np.full(setup.targets.outputs, best)
     else:
-        noises = np.maximum(noises_in_units(setup.noise, units), least)
+        noises = np.maximum(noises_in_units(float(estimator.noise), units), least)
     posterior = FeaturePosterior(setup.basis, setup.kernel, sums, units, noises)
     return Learned(setup, posterior, units, noises, sums)
 

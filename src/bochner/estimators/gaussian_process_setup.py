@@ -21,6 +21,7 @@ from bochner.features import Basis, CenterBasis, Centers, FeatureMap, Fourier, W
 from bochner.kernels import Kernel, Stretched
 from bochner.kernels.kernel import ShiftInvariant
 from bochner.posterior import ExactLikelihood, Hyper, Units, maximum
+from bochner.posterior.feature_posterior import LEAST_NOISE
 from bochner.posterior.units import weights_of
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
 from bochner.tuning.exact import require_shift_invariant
@@ -41,7 +42,7 @@ class GaussianProcessSetup:
     """Kernel, basis, coding of rows and targets, and the noise that a sample speaks for.
 
     `noise` is in variances of the targets if it was found and they are normalised, else in their
-    units; `prior` is k(x, x) of some row.
+    units; `prior` is k(x, x) of some row, `recipe` what was asked for, in words.
     """
 
     seed: int
@@ -51,6 +52,15 @@ class GaussianProcessSetup:
     targets: Numbers
     noise: float
     prior: float = 1.0
+    recipe: str = ""
+
+    def require(self, recipe: str) -> None:
+        """Refuse to go on with another recipe than the first rows had."""
+        if recipe != self.recipe:
+            raise ValueError(
+                f"Going on needs what the first rows had, {self.recipe}; got {recipe}. Set it "
+                "back, or begin anew with fit."
+            )
 
     def rows(self, X: Any) -> Any:
         """Return rows as the basis takes them."""
@@ -95,7 +105,14 @@ def settled(
     if isinstance(basis, CenterBasis) and estimator.variance == "features":
         basis = WhitenedBasis(basis, JITTER)
     prior = float(kernel.diagonal(sample.X[:1])[0])
-    return replace(first, kernel=kernel, basis=basis, noise=noise, prior=prior)
+    recipe = recipe_of(estimator)
+    return replace(first, kernel=kernel, basis=basis, noise=noise, prior=prior, recipe=recipe)
+
+
+def recipe_of(estimator: KernelGaussianProcess) -> str:
+    """Return in words what sums over rows depend on."""
+    names = "kernel", "features", "scale", "scales", "variance", "normalize_y"
+    return ", ".join(f"{name}={getattr(estimator, name)!r}" for name in names)
 
 
 def solver_of(
@@ -116,7 +133,8 @@ def _features(estimator: KernelGaussianProcess, source: DataSource, part: bool) 
     given: Any = estimator.features
     if is_auto(given) and estimator.variance == "features":
         # What comes first need not stand for what comes later, as centres would have to.
-        given = Fourier(WAVES) if part else Centers(CENTERS)
+        stream = part or source.n_rows is None
+        given = Fourier(WAVES) if stream else Centers(CENTERS)
     elif is_auto(given) and estimator.variance == "operator":
         given = Fourier(OPERATOR_WAVES)
     elif is_auto(given):
@@ -155,7 +173,7 @@ def _learned(
     batch, weight = batch[weight > 0], weight[weight > 0]
     assert batch.y is not None  # targets are coded
     if len(batch) == 0:
-        return setup.kernel, FIRST_NOISE
+        return setup.kernel, FIRST_NOISE if is_auto(estimator.noise) else float(estimator.noise)
     units = Units.none(batch.y.shape[1])
     if estimator.normalize_y:
         units = Units.of(batch.y.mean(axis=0), batch.y.var(axis=0))
@@ -164,7 +182,7 @@ def _learned(
     size = float(np.mean(np.square(y))) or 1.0
     given = None if is_auto(estimator.noise) else float(estimator.noise)  # type: ignore[arg-type]
     if given is not None:
-        given = float(np.mean(given / np.square(units.deviation))) / size
+        given = max(float(np.mean(given / np.square(units.deviation))) / size, LEAST_NOISE)
     X = np.asarray(batch.X.toarray() if sp.issparse(batch.X) else batch.X, np.float64)
     with single_blas():
         kernel, noise = _best(setup, mode, (X, y / np.sqrt(size), weight), size, given)

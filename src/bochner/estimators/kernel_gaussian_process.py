@@ -14,7 +14,7 @@ from bochner.compute.pool import threads
 from bochner.compute.random import Random
 from bochner.estimators.gaussian_process_fit import Learned, learned, noises_in_units
 from bochner.estimators.gaussian_process_parameters import GaussianProcessParameters
-from bochner.estimators.gaussian_process_setup import GaussianProcessSetup, settled
+from bochner.estimators.gaussian_process_setup import GaussianProcessSetup, recipe_of, settled
 from bochner.estimators.going_on import unchanged_on_error
 from bochner.estimators.ranges import require_count, require_number
 from bochner.estimators.seeds import seed_of
@@ -137,6 +137,8 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         """Add rows. The first call settles kernel, features and number of columns."""
         self._check_parameters()
         before = self._sums if self.__sklearn_is_fitted__() else None
+        if before is not None:
+            self._setup.require(recipe_of(self))
         with unchanged_on_error(self), threads(self.n_jobs):
             source = self._source(X, y, sample_weight, reset=before is None, least=1)
             setup = settled(self, source, part=True) if before is None else self._setup

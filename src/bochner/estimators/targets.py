@@ -104,6 +104,31 @@ class Numbers(Targets):
 
 
 @dataclass(frozen=True)
+class Inliers(Targets):
+    """No targets: all rows are of one class, which is one column of ones."""
+
+    outputs: int = 1
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Give the rows of a batch their class, whatever targets it has."""
+        return replace(batch, y=self.columns(batch.index))
+
+    def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return a one for each row."""
+        return np.ones((len(y), 1))
+
+    def weight(self, y: NDArray[Any]) -> None:
+        """Return None: no row counts more than another."""
+
+    def attributes(self) -> dict[str, Any]:
+        """Return nothing: there is nothing to be told of one class."""
+        return {}
+
+    def require(self, classes: Any) -> None:
+        """Refuse nothing: nobody gives classes."""
+
+
+@dataclass(frozen=True)
 class Labels(Targets):
     """Targets of a classification: labels as -1/+1 or one-hot columns, as the loss wants them."""
 

@@ -1,5 +1,6 @@
 """Losses: how wrong a prediction is, its gradient and its curvature."""
 
+from bochner.losses.density_dual import DensityDual
 from bochner.losses.epsilon_insensitive import (
     Absolute,
     EpsilonInsensitive,
@@ -12,11 +13,13 @@ from bochner.losses.loss import (
     Loss,
     Margin,
     Multinomial,
+    Offset,
     Probabilistic,
     Quadratic,
     Regression,
     Smooth,
 )
+from bochner.losses.one_class import OneClass
 from bochner.losses.quantile import Quantile
 from bochner.losses.rounded_absolute import RoundedAbsolute, deviations
 from bochner.losses.softmax import Softmax
@@ -25,6 +28,7 @@ from bochner.losses.squared_hinge import SquaredHinge
 
 __all__ = [
     "Absolute",
+    "DensityDual",
     "EpsilonInsensitive",
     "Hinge",
     "Huber",
@@ -32,6 +36,8 @@ __all__ = [
     "Loss",
     "Margin",
     "Multinomial",
+    "Offset",
+    "OneClass",
     "Probabilistic",
     "Quadratic",
     "Quantile",

@@ -120,6 +120,18 @@ class Regression(Loss):
     """Coding of targets: the columns of `y` are real numbers, as they were given."""
 
 
+class Offset(Loss):
+    """A loss beside a cost of the intercept: its best value for a given function is known.
+
+    There are no targets. A solver that takes such losses asks for the offset of each batch; the
+    problem itself has no intercept, since that one would be without a cost.
+    """
+
+    @abstractmethod
+    def offset(self, h: Array, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Return what is best added to the values `h`, a number for each output."""
+
+
 class Margin(Loss):
     """Coding of labels: `y` is -1 or +1.
 

@@ -16,6 +16,7 @@ from bochner.losses.ranges import require_positive
 
 QUARTILES = 1.349  # standard deviations between those of a normal variable
 WIDTH = 0.3  # of the deviation that is left
+LEAST_WIDTH = 1e-6  # of a constant target
 
 Numbers = float | tuple[float, ...]
 
@@ -111,7 +112,8 @@ class Rounded(RoundedAbsolute):
     A width "auto" is 0.3 of the deviation that is expected to be left of the targets; before
     `settled` has looked at them, that is 1. Where outputs have widths of their own, each counts in
     proportion to its width, relative to the mean of them. So all have the same curvature, and one
-    alpha does for all; with the squared loss, too, what is wider counts more.
+    alpha does for all; with the squared loss, too, what is wider counts more. alpha="auto" goes by
+    the width, also by one that was given.
     """
 
     width: Any
@@ -137,7 +139,7 @@ class Rounded(RoundedAbsolute):
         """Return the loss with a width for targets of which these deviations will be left."""
         if not isinstance(self.width, str):
             return self
-        widths = WIDTH * np.where(deviations > 0, deviations, 1.0)
+        widths = WIDTH * deviations
         same = (widths == widths[0]).all()
         width = float(widths[0]) if same else tuple(widths.tolist())
         return replace(self, width=width)  # type: ignore[type-var]
@@ -162,16 +164,18 @@ def quantile_of(values: Array, share: Any, weight: Array | None) -> Any:
 def deviations(y: Array, weight: Array | None) -> Array:
     """Return the deviation of each column by its quartiles, in which outliers have no say.
 
-    Where half of the values or more are equal, it is the standard deviation.
+    Where half of the values or more are equal, it is the standard deviation; of a constant, a
+    millionth of it, so that rounding a kink moves nothing that is seen.
     """
+    weight = None if weight is None or not weight.any() else weight
     low, high = (
         np.array([quantile_of(column, share, weight) for column in y.T]) for share in (0.25, 0.75)
     )
     robust = (high - low) / QUARTILES
     mean = np.average(y, axis=0, weights=weight)
-    return np.where(
-        robust > 0, robust, np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
-    )
+    standard = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
+    found = np.where(robust > 0, robust, standard)
+    return np.maximum(found, LEAST_WIDTH * np.maximum(np.abs(mean), LEAST_WIDTH))
 
 
 def _rounded(r: Array, width: Array) -> Array:

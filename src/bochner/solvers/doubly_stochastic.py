@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bochner.compute.random import Random
 from bochner.data import Batch
 from bochner.features import SeededBasis
+from bochner.losses import Offset
 from bochner.problem import Expansion, Problem
 from bochner.solvers.averaged_weights import AveragedWeights
 from bochner.solvers.coordinates import Checked, Choice, Coordinates, Situation, Uniform
@@ -23,7 +24,9 @@ from bochner.solvers.doubly_stochastic_state import (
     caught_up,
     look_through,
     moved,
+    offset_of_mean,
     safe_step,
+    settle,
 )
 from bochner.solvers.ledger import Ledger
 from bochner.solvers.look import Look, Residuals
@@ -117,7 +120,9 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
             return state
         code = problem.basis.encode(batch.X)
         known = state.ledger.predict(problem.basis, code, batch.index, state.weights.v)
-        residuals = Residuals(problem, batch, state.weights.scale * known + state.intercept)
+        values = state.weights.scale * known
+        settle(problem, state, code, values, batch.weight)
+        residuals = Residuals(problem, batch, values + state.intercept)
         rule, safe = StepRule.resolve(self.step), safe_step(problem, state)
         length = rule.length(state.step, safe)
         choice = self._choose(state, residuals, code, length)
@@ -142,6 +147,8 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         if self.averaging is not None and state.step > 0:
             weights = state.weights.mean()
             intercept = intercept - state.intercept_lag / state.weights.total
+        if isinstance(problem.loss, Offset):
+            intercept = offset_of_mean(problem, problem.loss, state, weights)
         return Expansion(problem.basis, weights, intercept)
 
     def on_new_rows(self, problem: Problem, state: DoublyStochasticState) -> DoublyStochasticState:

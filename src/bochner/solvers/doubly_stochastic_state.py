@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.features import Basis, SeededBasis
+from bochner.losses import Offset
 from bochner.problem import Problem
 from bochner.solvers.averaged_weights import AveragedWeights
 from bochner.solvers.ledger import Ledger, evaluate
@@ -17,13 +19,16 @@ from bochner.solvers.opening import curvature
 from bochner.solvers.solver import Memo, State
 from bochner.solvers.step_rules import Move
 
+LATEST_ROWS, ENOUGH_ROWS = 4_096, 1_024  # that a threshold is taken from
+
 
 @dataclass
 class DoublyStochasticState(State):
     """Blocks of columns with their weights, the intercept, and what is known of the rows.
 
     `blocks` are ranges of columns; in the last one there may have been nothing to learn
-    (`refused`). `top` is the largest eigenvalue of a block's Phi'Phi / n on the sample.
+    (`refused`). `top` is the largest eigenvalue of a block's Phi'Phi / n on the sample. For a loss
+    with an offset there are the `latest` rows and their weights, some thousands.
     """
 
     weights: AveragedWeights
@@ -36,11 +41,64 @@ class DoublyStochasticState(State):
     blocks: list[tuple[int, int]] = field(default_factory=list)
     pass_loss: float = 0.0
     pass_rows: float = 0.0
+    latest: tuple[Any, NDArray[np.float64]] | None = None
 
 
 def safe_step(problem: Problem, state: DoublyStochasticState) -> float:
     """Return 1 / (curvature * top eigenvalue), the eigenvalue doubled if there is an intercept."""
     return 1.0 / (curvature(problem.loss) * state.top * (1 + problem.intercept))
+
+
+def settle(
+    problem: Problem,
+    state: DoublyStochasticState,
+    code: Any,
+    values: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+) -> None:
+    """Set the intercept to the best one for the batch, if the loss knows it.
+
+    Few rows are no sample: those before them are asked as well.
+    """
+    loss = problem.loss
+    if not isinstance(loss, Offset):
+        return
+    state.latest = _pooled(state.latest, code, np.ones(len(values)) if weight is None else weight)
+    if len(values) < ENOUGH_ROWS:
+        code, weight = state.latest
+        values = state.weights.scale * evaluate(problem.basis, code, state.weights.v)
+    move_intercept(state, loss.offset(values, weight) - state.intercept)
+
+
+def _pooled(
+    before: tuple[Any, NDArray[np.float64]] | None, code: Any, weight: NDArray[np.float64]
+) -> tuple[Any, NDArray[np.float64]]:
+    """Return the latest rows, these the last of them."""
+    if before is None or len(weight) >= LATEST_ROWS:
+        return code, weight
+    joined = sp.vstack([before[0], code], "csr") if sp.issparse(code) else None
+    joined = np.concatenate([before[0], code]) if joined is None else joined
+    return joined[-LATEST_ROWS:], np.concatenate([before[1], weight])[-LATEST_ROWS:]
+
+
+def offset_of_mean(
+    problem: Problem, loss: Offset, state: DoublyStochasticState, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the offset that is best for the mean of the iterates on the latest rows.
+
+    It is not the mean of the offsets: where many rows lie close to a threshold, iterates that
+    differ by little have quantiles that differ by much.
+    """
+    if state.latest is None:
+        return state.intercept
+    code, weight = state.latest
+    return loss.offset(evaluate(problem.basis, code, weights), weight)
+
+
+def move_intercept(state: DoublyStochasticState, change: NDArray[np.float64]) -> None:
+    """Add to the intercept, and note the iterates that were without it."""
+    state.intercept_lag = state.intercept_lag + state.weights.total * change
+    state.intercept = state.intercept + change
 
 
 def look_through(
@@ -75,8 +133,7 @@ def moved(
         state.ledger.forget_until(state.step)
         known = evaluate(problem.basis, code, state.weights.v)
     block, constant = move.change[: look.width], move.change[look.width :].sum(axis=0)
-    state.intercept_lag = state.intercept_lag + state.weights.total * constant
-    state.intercept = state.intercept + constant
+    move_intercept(state, constant)
     if look.number is None:
         state.blocks.append((look.start, look.start + look.width))
     state.refused = look.number is None and not block.any()
