@@ -351,6 +351,15 @@ def test_learned_scales_beat_one_bandwidth_and_tell_which_columns_matter():
     assert isinstance(rough.expansion_.basis, BinningBasis)
 
 
+def test_wild_targets_do_not_decide_about_scales_for_a_loss_they_do_not_move():
+    X, y = rows(3_200)
+    rng = np.random.default_rng(0)
+    wild = np.where(rng.uniform(size=len(y)) < 0.1, y + 50 * rng.standard_t(2, size=len(y)), y)
+    model = regressor(loss="absolute").fit(X, wild)
+    assert set(np.argsort(model.tuning_.scales)[:2]) == {0, 1}
+    assert np.mean((model.predict(X) - y) ** 2) < 0.1
+
+
 def test_labels_are_learned_with_scales_whatever_the_number_of_threads():
     X, y = rows(4_000)
     labels = np.array(["low", "middle", "high"])[np.digitize(y, [0.0, 1.0])]

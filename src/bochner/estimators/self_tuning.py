@@ -19,7 +19,8 @@ from bochner.estimators.setup import in_single_precision
 from bochner.estimators.targets import Labels
 from bochner.features import Centers, FeatureMap
 from bochner.kernels import Kernel, Laplacian, Stretched
-from bochner.losses import Squared
+from bochner.losses import Loss, RoundedAbsolute, Squared, deviations
+from bochner.losses.rounded_absolute import quantile_of
 from bochner.solvers import Solver
 from bochner.tuning import Sample, Tuned, Tuning
 from bochner.tuning.exact import Judged, require_shift_invariant
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bochner.estimators.preparation import Preparation
 
 BANDWIDTH_ROWS = 20_000
+FURTHEST = 1.0  # deviation: targets beyond have no more say in a search
 MOST_NUMBERS = 50_000_000  # of a sample: whatever the memory budget, since scales depend on it
 
 
@@ -125,7 +127,7 @@ def _sample(
     held_out = tuning.groups(batch.index, source.n_rows)
     return Sample.of(
         X,
-        coded.y,
+        _without_outliers(coded.y, coded.weight) if _is_robust(estimator) else coded.y,
         coded.weight,
         categorical=categorical,
         held_out=held_out,
@@ -133,6 +135,22 @@ def _sample(
         warp=tuning.warp and not sp.issparse(batch.X) and not _has_centers(estimator),
         classes=isinstance(targets, Labels),
     )
+
+
+def _is_robust(estimator: Preparation) -> bool:
+    """Whether the loss is one that outliers do not move."""
+    loss = estimator._loss()
+    return not is_auto(loss) and isinstance(Loss.resolve(loss), RoundedAbsolute)
+
+
+def _without_outliers(y: NDArray[np.float64], weight: Any) -> NDArray[np.float64]:
+    """Return targets no further from their median than a few deviations.
+
+    A search judges by squared errors, which a few wild targets would decide.
+    """
+    away = FURTHEST * deviations(y, weight)
+    middle = np.array([quantile_of(column, 0.5, weight) for column in y.T])
+    return np.clip(y, middle - away, middle + away)
 
 
 def _has_centers(estimator: Preparation) -> bool:
