@@ -82,7 +82,8 @@ def _with_kernel(estimator: Preparation, sample: Sample, tuned: Tuned, seed: int
     if _is_open_laplacian(given) or (is_auto(given) and _only_bins(estimator)):
         return laplacian
     if is_auto(given):
-        best = chosen(sample, scales, seed, tuning.linear_map)
+        # Scales that did not help one kernel are not to come back with another.
+        best = chosen(sample, scales, seed, tuning.linear_map, follow=tuned.helped)
         return laplacian if isinstance(best.inner, Laplacian) else _of(tuned, best)
     if sample.categorical:  # exact machines would take categories for numbers
         return Learned(tuned, scaled_kernel(given, scales), tuned.ridge)

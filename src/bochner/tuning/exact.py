@@ -60,10 +60,10 @@ class Judged:
         """The mean error."""
         return float(self.drawn.held_out.mean(self.errors))
 
-    def beats(self, other: Judged) -> bool:
-        """Whether the mean error is lower by more than a standard error, on the same rows."""
+    def beats(self, other: Judged, sure: float = 1.0) -> bool:
+        """Whether the mean error is lower by so many standard errors, on the same rows."""
         gain, deviation = self.drawn.held_out.gain(other.errors, self.errors)
-        return gain > deviation
+        return gain > sure * deviation
 
 
 def seen(

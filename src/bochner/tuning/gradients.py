@@ -12,6 +12,7 @@ from bochner.tuning.exact import Judged, judged
 from bochner.tuning.sample import Sample
 
 REFINEMENTS = 3
+SURE, MARGIN = 2.0, 0.9  # standard errors, and times the other kernel's error
 MOST_COLUMNS = 500  # each has two kernel blocks
 HOPELESS = 1.1  # times the other kernel's error: scales will not make up for that
 PLACES = 400  # at which slopes are taken
@@ -20,17 +21,23 @@ FLATTEST, TINY = 1e-3, 1e-300
 
 
 def chosen(
-    sample: Sample, scales: NDArray[np.float64], seed: int, linear_map: bool = False
+    sample: Sample,
+    scales: NDArray[np.float64],
+    seed: int,
+    linear_map: bool = False,
+    follow: bool = True,
 ) -> Judged:
-    """Return the Laplacian kernel, or the Gaussian one if that is better.
+    """Return the Laplacian kernel, or the Gaussian one if its error is lower by a tenth.
 
-    On a tie the Laplacian: there are bins for it.
+    That has to be more than two standard errors, too: there are bins for the Laplacian, which learn
+    from all rows in less time. `follow` says whether scales may follow gradients.
     """
     rough = judged(Laplacian(), sample, scales, seed)
     smooth = judged(Gaussian(), sample, scales, seed)
-    if linear_map or smooth.error < HOPELESS * rough.error:
+    if linear_map or (follow and smooth.error < HOPELESS * rough.error):
         smooth = refined(smooth, Gaussian(), sample, seed, linear_map)
-    return smooth if smooth.beats(rough) else rough
+    clearly = smooth.error < MARGIN * rough.error and smooth.beats(rough, SURE)
+    return smooth if clearly else rough
 
 
 def fitting(

@@ -123,5 +123,5 @@ class Tuning(Component, family="tuning", name="search"):
         return replace(search.tuned(), seconds=time.perf_counter() - began)
 
     def _stages(self) -> list[Stage]:
-        ladder = [Stage(*stage) for stage in LADDER] + [Stage(self.rows, self.grids, 0.5, 2)]
+        ladder = [Stage(*stage) for stage in LADDER] + [Stage(self.rows, self.grids, 0.5, 1)]
         return [stage.within(self.rows, self.grids) for stage in ladder]
