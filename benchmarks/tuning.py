@@ -214,8 +214,8 @@ def best(work: Callable[[], Any], repeats: int = 5) -> float:
 def loaded(task: Task, given: argparse.Namespace) -> Split:
     """Return a data set, of a trial a few rows; a tiny fit compiles what is timed later."""
     data = split(task, given.data, given.quick)
-    few = slice(None, None, max(1, len(data.X) // 1_500))
-    quietly(lambda: learner(task, max_seconds=5).fit(data.X[few], data.y[few]))
+    few = slice(None, None, max(1, len(data.X) // 3_500))  # as many as have scales learned
+    quietly(lambda: learner(task, max_seconds=60).fit(data.X[few], data.y[few]))
     return data
 
 
