@@ -118,14 +118,14 @@ def test_the_score_is_the_mean_share_of_the_pinball_loss_explained():
 
 def test_learned_scales_and_their_ridge_serve_quantiles():
     rng = np.random.default_rng(0)
-    X = rng.uniform(size=(4_000, 6))
-    y = 100 * (np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=4_000))
-    model = KernelQuantileRegressor([0.1, 0.9], random_state=0).fit(X[:3_500], y[:3_500])
+    X = rng.uniform(size=(6_000, 6))
+    y = 100 * (np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=6_000))
+    model = KernelQuantileRegressor([0.1, 0.9], random_state=0).fit(X[:5_500], y[:5_500])
     assert model.tuning_.helped
     assert model.loss_.width < 0.3 * y.std() / 2  # a share of what is left, not of all
-    low, high = model.predict(X[3_500:]).T
-    assert np.mean((low <= y[3_500:]) & (y[3_500:] <= high)) == pytest.approx(0.8, abs=0.08)
-    assert np.mean(high - low) == pytest.approx(2 * 12.8, rel=0.45)  # bins blur it a little
+    low, high = model.predict(X[5_500:]).T
+    assert np.mean((low <= y[5_500:]) & (y[5_500:] <= high)) == pytest.approx(0.8, abs=0.08)
+    assert np.mean(high - low) == pytest.approx(2 * 12.8, rel=0.3)
 
 
 @pytest.mark.parametrize("loss", ["absolute", Absolute(), Huber(0.3), "quantile"])
