@@ -713,7 +713,7 @@ def test_many_columns_of_which_one_is_text_are_left_to_bins():
     table.columns = table.columns.astype(str)
     model = KernelRegressor(features=Binning(8), random_state=0)
     assert isinstance(model.fit(table, table["0"]).kernel_, Laplacian)
-    assert model.set_params(features="auto", max_seconds=5).plan(table, table["0"]).solver
+    assert model.set_params(features="auto").plan(table, table["0"]).features == "binning"
 
 
 def test_one_block_tells_nothing_of_others():

@@ -23,7 +23,6 @@ from bochner.estimators.ranges import (
     require_memory,
     require_number,
     require_one_of,
-    require_share,
 )
 from bochner.estimators.sample_pair import SamplePair
 from bochner.estimators.seeds import seed_of
@@ -32,6 +31,7 @@ from bochner.features import Centers, prepare
 from bochner.kernels import Gaussian, Kernel
 from bochner.loop import run
 from bochner.losses import DensityDual, Logistic, Loss
+from bochner.losses.ranges import require_share
 from bochner.problem import Expansion, Problem
 from bochner.solvers import Nystroem
 from bochner.stopping import Passes, Solved

@@ -15,12 +15,12 @@ from bochner.component import Component
 from bochner.data import DataSource
 from bochner.estimators.choices import is_auto
 from bochner.estimators.kernel_machine import KernelMachine
-from bochner.estimators.ranges import require_share
 from bochner.estimators.scales import scaled_kernel
 from bochner.estimators.targets import Inliers, Targets
 from bochner.features import FeatureMap
 from bochner.kernels import Gaussian, Kernel
 from bochner.losses import Loss, OneClass
+from bochner.losses.ranges import require_share
 from bochner.solvers import DoublyStochastic, Solver
 from bochner.solvers.step_rules import Plain
 from bochner.stopping import Passes, Seconds, Steps, Stop

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from bochner.data import ArraySource, DataSource, Scaling
+from bochner.estimators.choices import is_auto
 from bochner.features import Centers
 
 ROWS = 8_000
@@ -27,18 +28,19 @@ def gain_of_centers(estimator: Any, source: DataSource) -> float:
 
 
 def _loss(estimator: Any, sample: Any, size: int) -> float:
-    loss = "squared" if estimator.loss == "auto" else estimator.loss
     small = clone(estimator)
     X, scale = _rows(estimator, sample.X)
-    if "class_weight" in small.get_params(deep=False):
+    given = small.get_params(deep=False)
+    if "class_weight" in given:
         small.set_params(class_weight=None)  # the sample may lack a class
+    if is_auto(given.get("loss")):
+        small.set_params(loss="squared")
     small.set_params(
         kernel=estimator._kernel(estimator.features),
         scales=None,
         scale=scale,
         features=Centers(size),
         solver="nystroem",
-        loss=loss,
         early_stopping=True,
         max_seconds=None,
         max_passes=None,

@@ -19,12 +19,6 @@ def require_number(name: str, value: Any, *, positive: bool, optional: bool = Fa
         raise ValueError(f"{name} must be {'None or ' * optional}{kind}; got {value!r}.")
 
 
-def require_share(name: str, value: Any) -> None:
-    """Refuse anything but a number between 0 and 1."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < 1:
-        raise ValueError(f"{name} must be a number between 0 and 1; got {value!r}.")
-
-
 def require_count(name: str, value: Any, *, optional: bool = False) -> None:
     """Refuse anything but a whole number from 1 on."""
     if value is None and optional:
