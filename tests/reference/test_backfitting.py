@@ -12,9 +12,9 @@ from bochner.data import ArraySource
 from bochner.features import Binning, Encoded
 from bochner.kernels import Laplacian
 from bochner.loop import run
-from bochner.losses import Squared
+from bochner.losses import Absolute, EpsilonInsensitive, Huber, Logistic, Quantile, Squared
 from bochner.problem import Problem
-from bochner.solvers import Backfitting
+from bochner.solvers import Backfitting, CoordinateDescent
 from bochner.stopping import Passes, RowLimit, Solved
 
 rng = np.random.default_rng(0)
@@ -167,3 +167,67 @@ def test_bins_without_weight_need_no_ridge():
     )
     assert model.fit(X, y, sample_weight=weight).plan_.solver == "backfitting"
     assert model.score(X[weight > 0], y[weight > 0]) > 0.9
+
+
+BENT = {
+    "absolute": Absolute(width=0.1),
+    "huber": Huber(0.3),
+    "insensitive": EpsilonInsensitive(0.2, width=0.1),
+    "quantiles": Quantile((0.1, 0.5, 0.9), width=0.1),
+}
+
+
+def fitted_bent(loss, source, passes=5_000, **options):
+    problem = Problem(source.basis, loss, ALPHA, Y.shape[1], True, rows=ROWS)
+    solver = Backfitting(**({"step": 1.0, "tol": 1e-7} | options))
+    return run(solver, problem, source, stop=Solved() | Passes(passes))
+
+
+@pytest.mark.parametrize("rows", [ROWS, 60], ids=["at once", "in pieces"])
+@pytest.mark.parametrize("weight", [None, weight], ids=["alike", "weighted"])
+@pytest.mark.parametrize("loss", BENT.values(), ids=BENT)
+def test_of_absolute_values_it_ends_where_the_slope_is_zero(loss, weight, rows):
+    source = encoded(Y, weight, rows)
+    found = fitted_bent(loss, source, 800, step=1.5)
+    Phi = source.basis.matrix(source.basis.encode(X)).toarray()
+    mass = np.ones(ROWS) if weight is None else weight
+    slopes = mass[:, None] * loss.gradient(Y, predicted(found).astype(float)) / mass.sum()
+    pull = ALPHA * found.expansion.weights
+    np.testing.assert_allclose(slopes.sum(axis=0), 0.0, atol=2e-3)  # of 1 for a single row
+    np.testing.assert_allclose(Phi.T @ slopes, -pull, atol=0.1 * np.abs(pull).max())
+
+
+@pytest.mark.parametrize("loss", BENT.values(), ids=BENT)
+@pytest.mark.parametrize("step", [0.3, 1.0, 1.9])
+def test_of_absolute_values_the_objective_falls_in_every_sweep(loss, step):
+    objectives, source = [], encoded(Y)
+    for passes in range(1, 9):
+        solution = fitted_bent(loss, source, passes, step=step)
+        value = loss.value(Y, predicted(solution).astype(float)).mean()
+        np.testing.assert_allclose(solution.training.state.pass_losses[-1], value, rtol=1e-5)
+        objectives.append(value + ALPHA / 2 * np.square(solution.expansion.weights).sum())
+    assert np.all(np.diff(objectives) < 0)
+
+
+def test_of_absolute_values_pieces_and_threads_change_no_more_than_rounding():
+    loss = BENT["quantiles"]
+    whole, pieces = (fitted_bent(loss, encoded(Y, rows=rows), 7) for rows in (ROWS, 60))
+    np.testing.assert_allclose(predicted(whole), predicted(pieces), rtol=1e-6, atol=1e-6)
+    with threads(1):
+        alone = predicted(fitted_bent(loss, encoded(Y, rows=60), 7))
+    np.testing.assert_array_equal(alone, predicted(pieces))
+
+
+def test_other_losses_are_refused():
+    with pytest.raises(ValueError, match="made of absolute values; got Logistic"):
+        fitted_bent(Logistic(), encoded(np.sign(Y - 0.5)))
+
+
+@pytest.mark.parametrize("loss", ["absolute", "huber", "epsilon_insensitive", "quantile"])
+def test_losses_of_absolute_values_choose_it_where_held_out_rows_end_the_fit(loss):
+    judged = KernelRegressor(
+        "laplacian", features="binning", loss=loss, early_stopping=True, random_state=0
+    )
+    assert judged.fit(X, score).plan_.solver == "backfitting"
+    free = judged.set_params(early_stopping=False)
+    assert isinstance(free.plan(X, score).solver, CoordinateDescent)

@@ -32,7 +32,7 @@ class KernelQuantileRegressor(NumberMachine):
     quantiles : sequence of floats
         Which ones, between 0 and 1, in rising order.
     kernel, features, solver, alpha
-        As in `KernelRegressor`. "auto" is random binning with coordinate descent where scales are
+        As in `KernelRegressor`. "auto" is random binning with backfitting where scales are
         learned, Nystroem on few rows and for other kernels, and "dsg" on streams. alpha is in
         units of the loss, so that alpha="auto" is divided by the deviation of the targets.
     fit_intercept, scale, scales, tuning

@@ -110,11 +110,12 @@ def _solver_for(features: FeatureMap, situation: Situation) -> Any:
     if isinstance(features, Binning):
         if situation.once or not smooth:
             return "averaged"
-        if issubclass(situation.loss, RoundedAbsolute):
+        absolute = issubclass(situation.loss, RoundedAbsolute)
+        if (quadratic or absolute) and situation.judged and _bins_fit(situation.costs):
+            return "backfitting"
+        if absolute:
             return CoordinateDescent("l2")
-        if quadratic:
-            return "backfitting" if situation.judged and _bins_fit(situation.costs) else "cg"
-        return "newton"
+        return "cg" if quadratic else "newton"
     if not isinstance(features, Centers):
         return "dsg"
     if situation.once or (features.size is None and not _few(situation)):

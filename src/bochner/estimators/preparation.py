@@ -32,7 +32,8 @@ from bochner.losses import Loss, Quadratic, Regression
 from bochner.solvers import Backfitting, Solver
 from bochner.tuning import Tuned
 
-LEAST_RIDGE = 0.5  # on bins, where quantiles in the tails have few rows to go by
+# On bins quantiles in the tails have few rows to go by; short steps that end early need no more.
+LEAST_RIDGE = 0.5
 NOMINAL_OUTPUTS = 4  # for expected times: nobody has looked at the targets yet
 
 
@@ -169,7 +170,8 @@ class Preparation(Border, Hyperparameters):
         ridge = solver.takes_ridge and numbers and is_auto(self.alpha)
         if self._learned is None or rows is None or not ridge:
             return self.alpha
-        open_tails = bins(self.plan_.features) and not isinstance(loss, Quadratic)
+        swept = isinstance(loss, Quadratic) or isinstance(solver, Backfitting)
+        open_tails = bins(self.plan_.features) and not swept
         least = LEAST_RIDGE if open_tails else 0.0
         return max(self._learned.ridge, least) * loss.stiffness / rows
 

@@ -1,4 +1,4 @@
-"""Backfitting: ridge regression on bins, one grid after the other, a part of the way each time."""
+"""Backfitting: regression on bins, one grid after the other, a part of the way each time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from bochner.data import Batch
 from bochner.features import BinningBasis
-from bochner.losses import Quadratic
+from bochner.losses import Quadratic, RoundedAbsolute, Smooth
 from bochner.problem import Expansion, Problem
-from bochner.solvers.backfitting_state import BackfittingState, Rows, opened
+from bochner.solvers.backfitting_rows import rows_of
+from bochner.solvers.backfitting_state import BackfittingState, opened
 from bochner.solvers.conjugate_gradient import require_tolerance, ridge_of
 from bochner.solvers.opening import best_constant
 from bochner.solvers.solver import Solver
@@ -22,7 +23,7 @@ BATCH_ROWS = 65_536  # that one thread works on
 
 @dataclass
 class Backfitting(Solver[BackfittingState], name="backfitting"):
-    """Backfitting of kernel ridge regression on random binning features.
+    """Backfitting of kernel regression on random binning features.
 
     Minimises the mean loss + alpha/2 |w|^2 grid by grid: a row lies in one bin of a grid, so that
     the minimum over the bins of one grid, the others being as they are, is a mean for each bin,
@@ -33,6 +34,10 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     Short steps share what several grids could explain among all of them, as the shrinkage of
     gradient boosting does: where held-out rows end the fit, they find lower errors on the way than
     the minimum has. Residuals are in double precision.
+
+    Losses that are made of absolute values (Huber's, the epsilon-insensitive one, quantiles) are
+    met by parabolas from above, one for each row, renewed grid by grid: sum(slopes) /
+    (sum(curvatures) + ridge) (Hunter and Lange 2000, Quantile regression via an MM algorithm).
 
     Parameters
     ----------
@@ -63,7 +68,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     """
 
     state_type: ClassVar[type[Any]] = BackfittingState
-    loss_type: ClassVar[type[Any]] = Quadratic
+    loss_type: ClassVar[type[Any]] = Smooth
     basis_type: ClassVar[type[Any]] = BinningBasis
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "groups"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
@@ -77,6 +82,12 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     def check(self, problem: Problem) -> None:
         """Refuse hyperparameters out of range."""
         super().check(problem)
+        if not isinstance(problem.loss, Quadratic | RoundedAbsolute):
+            raise ValueError(
+                "Backfitting needs a squared loss or one that is made of absolute values; got "
+                f"{type(problem.loss).__name__}. Choose another loss, or another solver, such as "
+                "CoordinateDescent."
+            )
         require_tolerance(self.tol)
         if not 0 < self.step < 2:
             raise ValueError(f"step of Backfitting must be between 0 and 2; got {self.step!r}.")
@@ -98,7 +109,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     def advance(self, problem: Problem, state: BackfittingState, batch: Batch) -> BackfittingState:
         """Move the values of some grids' bins; in the first pass of a fit that goes on, none."""
         if state.rows is None:
-            state.rows = Rows.of(problem, batch, state.intercept)
+            state.rows = rows_of(problem, batch, state.intercept)
         if state.opened:
             if state.seen == 0 and problem.intercept:
                 state.intercept = state.intercept + state.rows.centred()

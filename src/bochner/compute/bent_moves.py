@@ -1,0 +1,72 @@
+"""Bent moves: what `grid_moves` does for residuals, for absolute values with rounded kinks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bochner.compute.compiled import compiled
+
+
+@compiled(
+    "void(int32[::1], int32[::1], float64[::1], float64[::1], float32[::1], float64[::1], "
+    "float64[::1], float64[::1])",
+    "void(int32[::1], int32[::1], float64[::1], float64[::1], float64[::1], float64[::1], "
+    "float64[::1], float64[::1])",
+)
+def bend(code, before, moves, residual, weight, shape, slopes, steep):  # type: ignore[no-untyped-def]
+    """Take from each residual what its bin in the grid before has moved; look where it is then.
+
+    What the loss falls by for a move, and the curvature of the parabola that touches it there and
+    lies above it, are added to the row's bin (losses.rounded_absolute). A row without a bin has the
+    number -1, the last of each.
+    """
+    slope, half, epsilon, width = shape[0], shape[1] / 2, shape[2], shape[3]
+    for i in range(len(code)):
+        left = residual[i] - moves[before[i]]
+        residual[i] = left
+        low, high = left - epsilon, left + epsilon
+        below, above = 1.0 / max(abs(low), width), 1.0 / max(abs(high), width)
+        slopes[code[i]] += weight[i] * (half * (low * below + high * above) - slope)
+        steep[code[i]] += weight[i] * half * (below + above)
+
+
+@compiled(
+    "float64(int32[:, ::1], int64[::1], int64[::1], float64[::1], float32[::1], float64[::1], "
+    "float64, float64, float64[::1], float64[:, ::1])",
+    "float64(int32[:, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1], "
+    "float64, float64, float64[::1], float64[:, ::1])",
+)
+def bent_sweep(codes, order, starts, residual, weight, shape, ridge, step, values, room):  # type: ignore[no-untyped-def]
+    """Move the values of some grids in turn; return the sum of steepness times squared moves.
+
+    What `bend` does for two grids, for all of `order`. `room` is for two moves and a steepness for
+    each bin of a grid and for rows without one.
+    """
+    room[:] = 0.0
+    slope, half, epsilon, width = shape[0], shape[1] / 2, shape[2], shape[3]
+    total, last, steep = 0.0, room.shape[1] - 1, room[2]
+    before = codes[order[0]]
+    for place in range(len(order)):
+        r = order[place]
+        code, first, count = codes[r], starts[r], starts[r + 1] - starts[r]
+        old, new = room[place & 1], room[(place + 1) & 1]
+        for b in range(count):
+            new[b], steep[b] = -ridge * values[first + b], ridge
+        for i in range(len(residual)):
+            left = residual[i] - old[before[i]]
+            residual[i] = left
+            low, high = left - epsilon, left + epsilon
+            below, above = 1.0 / max(abs(low), width), 1.0 / max(abs(high), width)
+            new[code[i]] += weight[i] * (half * (low * below + high * above) - slope)
+            steep[code[i]] += weight[i] * half * (below + above)
+        for b in range(count):
+            move = step * new[b] / steep[b] if steep[b] > 0.0 else 0.0
+            values[first + b] += move
+            total += steep[b] * move * move
+            new[b] = move
+        new[last] = 0.0
+        before = code
+    old = room[np.int64(len(order)) & 1]
+    for i in range(len(residual)):
+        residual[i] -= old[before[i]]
+    return total
