@@ -34,7 +34,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         "gaussian", "laplacian", "euclidean_laplacian", "matern", "cauchy", "precomputed" (X holds
         the kernel's values), a component of `bochner.kernels` or a function k(A, B); "auto" means
         what learned scales say, else "laplacian" for bins and "gaussian" for others. A bandwidth
-        "median" is taken from a sample of the rows; `kernel__bandwidth` can be searched.
+        "median" is taken from a sample of the rows, "auto" by held-out ones (`kernel__bandwidth`).
     loss : str or Loss
         "softmax", "logistic", "hinge", "squared_hinge", "squared" or a component of
         `bochner.losses`. "auto": "softmax" for "dsg", its kin and "averaged", else "squared".

@@ -15,7 +15,7 @@ from bochner.component import Component
 from bochner.data import DataSource
 from bochner.estimators.choices import is_auto
 from bochner.estimators.kernel_machine import KernelMachine
-from bochner.estimators.scales import scaled_kernel
+from bochner.estimators.scales import has_open_bandwidth, scaled_kernel
 from bochner.estimators.targets import Inliers, Targets
 from bochner.features import FeatureMap
 from bochner.kernels import Gaussian, Kernel
@@ -185,6 +185,11 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
             raise ValueError(
                 "Scales are learned from targets, which a detector has not: scales must be None or "
                 f"a number for each column; got {self.scales!r}."
+            )
+        if has_open_bandwidth(self.kernel):
+            raise ValueError(
+                "A bandwidth is found by targets, which a detector has not: give a number, or "
+                f'"median"; got {self.kernel!r}.'
             )
         super()._check_parameters()
 

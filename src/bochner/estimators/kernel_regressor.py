@@ -22,7 +22,7 @@ class KernelRegressor(NumberMachine):
         "gaussian", "laplacian", "euclidean_laplacian", "matern", "cauchy", "precomputed" (X holds
         the kernel's values), a component of `bochner.kernels` or a function k(A, B); "auto" means
         what learned scales say, else "laplacian" for bins and "gaussian" for others. A bandwidth
-        "median" is taken from a sample of the rows; `kernel__bandwidth` can be searched.
+        "median" is taken from a sample of the rows, "auto" by held-out ones (`kernel__bandwidth`).
     loss : str or Loss
         "squared"; "absolute" (the median), "quantile", "huber" and "epsilon_insensitive" for
         targets with outliers, "squared_epsilon_insensitive"; or a component of `bochner.losses`,

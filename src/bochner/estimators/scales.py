@@ -9,6 +9,7 @@ import numpy as np
 from bochner.estimators.choices import is_auto
 from bochner.estimators.plan import FEW_ROWS
 from bochner.kernels import Kernel, Stretched
+from bochner.kernels.radial import Radial
 from bochner.losses import Loss, Smooth
 
 MANY_COLUMNS = 256  # for which a search takes long
@@ -42,9 +43,16 @@ def learns(estimator: Any, rows: int | None, columns: int, once: bool) -> bool:
 
 
 def finds_bandwidth(estimator: Any, rows: int | None, columns: int, once: bool) -> bool:
-    """Whether kernel and bandwidth are to be found where columns are too many for scales."""
+    """Whether a bandwidth is to be found: it is open, or columns are too many for scales."""
+    if has_open_bandwidth(estimator.kernel):
+        return True
     many = MANY_COLUMNS < columns <= MOST_COLUMNS and estimator._table is None
     return many and is_auto(estimator.scales) and _is_open(estimator, rows, once)
+
+
+def has_open_bandwidth(kernel: Any) -> bool:
+    """Whether the kernel is one whose bandwidth is left to held-out rows."""
+    return isinstance(kernel, Radial) and is_auto(kernel.bandwidth)
 
 
 def _is_open(estimator: Any, rows: int | None, once: bool) -> bool:

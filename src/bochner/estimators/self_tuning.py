@@ -23,8 +23,9 @@ from bochner.losses import Loss, RoundedAbsolute, Squared, deviations
 from bochner.losses.rounded_absolute import quantile_of
 from bochner.solvers import Solver
 from bochner.tuning import Sample, Tuned, Tuning
-from bochner.tuning.exact import Judged, require_shift_invariant
+from bochner.tuning.exact import Judged, require_shift_invariant, searched
 from bochner.tuning.gradients import chosen, fitting
+from bochner.tuning.tuning import deadline
 
 if TYPE_CHECKING:
     from bochner.estimators.preparation import Preparation
@@ -59,27 +60,46 @@ def learned(estimator: Preparation, source: DataSource, classes: Any) -> Learned
     with single_blas():
         sample = _sample(estimator, source, classes, tuning, seed)
         tuned = tuning.search(sample, seed, estimator.max_seconds)
-        found = _with_kernel(estimator, sample.through(tuned.warping), tuned, seed)
+        late = time.perf_counter() > deadline(began, estimator.max_seconds)
+        found = _with_kernel(estimator, sample.through(tuned.warping), tuned, seed, late)
     return replace(found, seconds=time.perf_counter() - began)
 
 
 def with_bandwidth(estimator: Preparation, source: DataSource, classes: Any) -> Learned:
-    """Find a kernel with its bandwidth and a ridge; scales only as far as gradients tell them."""
-    began = time.perf_counter()
-    tuning: Tuning = Tuning.resolve(estimator.tuning)
-    seed = seed_of(estimator.random_state)
-    few = replace(tuning, rows=min(tuning.rows, BANDWIDTH_ROWS), warp=False)
+    """Find a kernel with its bandwidth and a ridge; scales only as far as gradients tell them.
+
+    A kernel that was given keeps its scales. A bandwidth for bins is found on bins, of many rows;
+    others by exact machines on few.
+    """
+    began, seed = time.perf_counter(), seed_of(estimator.random_state)
+    tuning: Tuning = replace(Tuning.resolve(estimator.tuning), warp=False)
+    given, laplacian = estimator.kernel, isinstance(estimator.kernel, Laplacian)
+    if not laplacian:
+        tuning = replace(tuning, rows=min(tuning.rows, BANDWIDTH_ROWS))
+    told = estimator.scales is None or isinstance(estimator.scales, str)
     with single_blas():
-        sample = _sample(estimator, source, classes, few, seed)
-        best = chosen(sample, np.ones(source.n_columns), seed, tuning.linear_map)
-    return Learned(None, best.kernel, best.ridge, time.perf_counter() - began)
+        sample = _sample(estimator, source, classes, tuning, seed)
+        scales = np.ones(sample.n_columns) if told else np.asarray(estimator.scales, np.float64)
+        if is_auto(given):
+            best = chosen(sample, scales, seed, tuning.linear_map)
+            return Learned(None, best.kernel, best.ridge, time.perf_counter() - began)
+        if laplacian:
+            bandwidth, ridge = tuning.bandwidth(sample, scales, seed)
+        else:
+            best = searched(given, sample, scales, seed)
+            bandwidth, ridge = best.inner.bandwidth, best.ridge  # type: ignore[attr-defined]
+    kernel = scaled_kernel(replace(given, bandwidth=bandwidth), estimator.scales)
+    return Learned(None, kernel, ridge, time.perf_counter() - began)
 
 
-def _with_kernel(estimator: Preparation, sample: Sample, tuned: Tuned, seed: int) -> Learned:
+def _with_kernel(
+    estimator: Preparation, sample: Sample, tuned: Tuned, seed: int, late: bool
+) -> Learned:
+    """Return the kernel that goes with the scales; if it is late, "auto" asks for no other."""
     given, scales = estimator.kernel, tuned.scales
     tuning: Tuning = Tuning.resolve(estimator.tuning)
     laplacian = Learned(tuned, Stretched(Laplacian(1.0), scales), tuned.ridge)
-    if _is_open_laplacian(given) or (is_auto(given) and _only_bins(estimator)):
+    if _is_open_laplacian(given) or (is_auto(given) and (late or _only_bins(estimator))):
         return laplacian
     if is_auto(given):
         # Scales that did not help one kernel are not to come back with another.
@@ -115,8 +135,8 @@ def _sample(
 ) -> Sample:
     if source.n_columns > MOST_COLUMNS:
         raise ValueError(
-            f"Scales are learned for at most {MOST_COLUMNS:,} columns; got {source.n_columns:,}. "
-            "Leave scales=None, or take fewer columns."
+            f"Scales and bandwidths are learned for at most {MOST_COLUMNS:,} columns; got "
+            f"{source.n_columns:,}. Leave scales=None, give a bandwidth, or take fewer columns."
         )
     targets = estimator._targets(source, Squared(), classes)
     most_rows = max(2, MOST_NUMBERS // (source.n_columns + targets.outputs))

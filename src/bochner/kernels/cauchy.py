@@ -27,8 +27,9 @@ class Cauchy(Profile, name="cauchy"):
 
     Parameters
     ----------
-    bandwidth : float or "median"
-        The distance at which the kernel is 1/2; "median" takes it from the data.
+    bandwidth : float, "median" or "auto"
+        The distance at which the kernel is 1/2; "median" takes it from the data,
+        "auto" from held-out rows of a fit.
     multiplier : float
         Multiplies the median. A bandwidth that is a number is taken as it is.
 

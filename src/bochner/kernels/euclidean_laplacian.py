@@ -29,8 +29,9 @@ class EuclideanLaplacian(Profile, name="euclidean_laplacian"):
 
     Parameters
     ----------
-    bandwidth : float or "median"
-        The distance at which the kernel is exp(-1); "median" takes it from the data.
+    bandwidth : float, "median" or "auto"
+        The distance at which the kernel is exp(-1); "median" takes it from the data,
+        "auto" from held-out rows of a fit.
     multiplier : float
         Multiplies the median. A bandwidth that is a number is taken as it is.
 

@@ -28,8 +28,9 @@ class Laplacian(Profile, Separable, name="laplacian"):
 
     Parameters
     ----------
-    bandwidth : float or "median"
-        The l1 distance at which the kernel is exp(-1); "median" takes it from the data.
+    bandwidth : float, "median" or "auto"
+        The l1 distance at which the kernel is exp(-1); "median" takes it from the data,
+        "auto" from held-out rows of a fit.
     multiplier : float
         Multiplies the median. A bandwidth that is a number is taken as it is.
 

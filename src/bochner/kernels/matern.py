@@ -35,8 +35,9 @@ class Matern(Profile, name="matern"):
 
     Parameters
     ----------
-    bandwidth : float or "median"
-        The unit of distance; "median" takes it from the data.
+    bandwidth : float, "median" or "auto"
+        The unit of distance; "median" takes it from the data,
+        "auto" from held-out rows of a fit.
     nu : {0.5, 1.5, 2.5}
         The smoothness: functions of the space have derivatives up to below nu.
     multiplier : float

@@ -21,6 +21,7 @@ class Radial(ShiftInvariant):
     The bandwidth is a number, or "median": `multiplier` times the median of the non-zero
     distances among at most 1,000 rows of the sample, and `multiplier` itself where all rows are
     equal. A bandwidth given as a number is taken as it is: the multiplier is for the median only.
+    "auto" leaves it to a machine that has targets and can try some on held-out rows.
     """
 
     bandwidth: float | str
@@ -38,8 +39,8 @@ class Radial(ShiftInvariant):
     def check(self) -> None:
         """Raise a ValueError unless the bandwidth and the multiplier can be used."""
         name = type(self).__name__
-        if not (isinstance(self.bandwidth, str) and self.bandwidth == "median"):
-            positive(self.bandwidth, f"The bandwidth of {name}", ' or "median"')
+        if not (isinstance(self.bandwidth, str) and self.bandwidth in ("median", "auto")):
+            positive(self.bandwidth, f"The bandwidth of {name}", ', "median" or "auto"')
         positive(self.multiplier, f"The multiplier of {name}")
 
     def resolved(self, X: Rows, rng: Random) -> Self:
@@ -47,6 +48,11 @@ class Radial(ShiftInvariant):
         self.check()
         if not isinstance(self.bandwidth, str):
             return replace(self)  # type: ignore[type-var]
+        if self.bandwidth == "auto":
+            raise ValueError(
+                f"{self!r} leaves its bandwidth to held-out rows, which machines with targets have "
+                '(KernelClassifier and KernelRegressor, for one). Give a number, or "median".'
+            )
         return replace(self, bandwidth=self.multiplier * self._median(X, rng))  # type: ignore[type-var]
 
     def _median(self, X: Rows, rng: Random) -> float:

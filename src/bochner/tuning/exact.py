@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from bochner.tuning.sample import Sample
 
 EXACT = 0xE8AC7  # keeps these draws apart from others of the same seed
 ROWS, JUDGED = 1_800, 2 / 3  # a machine on 600 rows is quick, and many judges cost little
+MORE_ROWS = 6_000
 MULTIPLES = tuple(2.0**power for power in (-4, -3, -2, -1, 0, 1))  # of the median distance
 RIDGES = (0.001, 0.01, 0.1, 1.0)
 Place = tuple[int, int]  # in the table of bandwidths and ridges
@@ -80,41 +81,88 @@ def judged(
     scales: NDArray[np.float64],
     seed: int,
     directions: NDArray[np.float64] | None = None,
+    every: bool = False,
 ) -> Judged:
     """Return the best of some bandwidths and ridges on columns divided by scales.
 
-    A bandwidth that is a number is taken as it is, and so is a kernel that has none; one that is
-    open is found whatever the kernel's multiplier.
+    That is one with no better beside it, unless `every` one is to be tried. A bandwidth that is a
+    number is taken as it is, and so is a kernel that has none; one that is open is found whatever
+    the kernel's multiplier.
     """
-    kernel = require_shift_invariant(kernel)
-    drawn = sample.drawn(ROWS, Random(seed, EXACT), JUDGED)
-    rows = seen(drawn, scales, directions)
-    kernels = candidates(kernel, rows)
-
-    @cache
-    def at(place: Place) -> Judged:
-        inner, ridge = kernels[place[0]], RIDGES[place[1]]
-        errors = _errors(inner, rows, drawn, ridge)
-        return Judged(inner, scales, ridge, drawn, errors, directions)
-
-    return at(_lowest(lambda place: at(place).error, (len(kernels), len(RIDGES))))
+    table = Tried.on(kernel, sample.drawn(ROWS, Random(seed, EXACT), JUDGED), scales, directions)
+    return table.at(table.lowest if every else table.lowest_from(table.middle))
 
 
-def _lowest(height: Callable[[Place], float], shape: Place) -> Place:
-    """Return a place of a grid with no lower one beside it, going down from the middle."""
-    place, moved = (shape[0] // 2, shape[1] // 2), True
-    while moved:
-        moved = False
-        for step in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-            while height(beside := _beside(place, step, shape)) < height(place):
-                place, moved = beside, True
-    return place
+def searched(kernel: Kernel, sample: Sample, scales: NDArray[np.float64], seed: int) -> Judged:
+    """Return the same with more care: the best of all on few rows, and from there on more.
+
+    Few rows want wider kernels than many do.
+    """
+    few, more = (
+        Tried.on(kernel, sample.drawn(rows, Random(seed, EXACT), share), scales)
+        for rows, share in ((ROWS, JUDGED), (MORE_ROWS, 0.5))
+    )
+    return more.at(more.lowest_from(few.lowest))
 
 
-def _beside(place: Place, step: Place, shape: Place) -> Place:
-    """Return the next place in a direction, on the edge the same."""
-    i, j = (min(max(p + s, 0), n - 1) for p, s, n in zip(place, step, shape, strict=True))
-    return i, j
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A table of bandwidths and ridges, of which those that are asked for are tried."""
+
+    kernels: Sequence[ShiftInvariant]
+    drawn: Drawn
+    scales: NDArray[np.float64]
+    directions: NDArray[np.float64] | None
+    known: dict[Place, Judged] = field(default_factory=dict)
+
+    @classmethod
+    def on(
+        cls,
+        kernel: Kernel,
+        drawn: Drawn,
+        scales: NDArray[np.float64],
+        directions: NDArray[np.float64] | None = None,
+    ) -> Tried:
+        """Return the table for some rows."""
+        rows = seen(drawn, scales, directions)
+        return cls(candidates(require_shift_invariant(kernel), rows), drawn, scales, directions)
+
+    @property
+    def lowest(self) -> Place:
+        """The lowest place of all."""
+        places = product(range(len(self.kernels)), range(len(RIDGES)))
+        return min(places, key=lambda place: self.at(place).error)
+
+    @property
+    def middle(self) -> Place:
+        """Where to begin if nothing is known."""
+        return len(self.kernels) // 2, len(RIDGES) // 2
+
+    def at(self, place: Place) -> Judged:
+        """Return the machine at a place."""
+        if place not in self.known:
+            inner, ridge = self.kernels[place[0]], RIDGES[place[1]]
+            rows = seen(self.drawn, self.scales, self.directions)
+            errors = _errors(inner, rows, self.drawn, ridge)
+            self.known[place] = Judged(
+                inner, self.scales, ridge, self.drawn, errors, self.directions
+            )
+        return self.known[place]
+
+    def lowest_from(self, place: Place) -> Place:
+        """Return a place with no lower one beside it, going down from one."""
+        moved = True
+        while moved:
+            moved = False
+            for step in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+                while self.at(beside := self._beside(place, step)).error < self.at(place).error:
+                    place, moved = beside, True
+        return place
+
+    def _beside(self, place: Place, step: Place) -> Place:
+        """Return the next place in a direction, on the edge the same."""
+        i, j = place[0] + step[0], place[1] + step[1]
+        return min(max(i, 0), len(self.kernels) - 1), min(max(j, 0), len(RIDGES) - 1)
 
 
 def require_shift_invariant(kernel: Kernel) -> ShiftInvariant:
@@ -131,7 +179,8 @@ def candidates(kernel: ShiftInvariant, rows: NDArray[np.float64]) -> Sequence[Sh
     """Return the kernel with several bandwidths if its own is open."""
     if not isinstance(kernel, Radial) or not isinstance(kernel.bandwidth, str):
         return [kernel.resolved(rows, Random(0))]
-    median = replace(kernel, multiplier=1.0).resolved(rows, Random(0)).bandwidth  # type: ignore[type-var]
+    open_one = replace(kernel, bandwidth="median", multiplier=1.0)  # type: ignore[type-var]
+    median = open_one.resolved(rows, Random(0)).bandwidth
     return [replace(kernel, bandwidth=float(median) * m) for m in MULTIPLES]  # type: ignore[type-var]
 
 

@@ -48,7 +48,8 @@ def fitting(
     linear_map: bool = False,
 ) -> Judged:
     """Return a kernel with the bandwidth, the ridge and, if it is smooth, the scales that suit."""
-    return refined(judged(kernel, sample, scales, seed), kernel, sample, seed, linear_map)
+    best = judged(kernel, sample, scales, seed, every=True)
+    return refined(best, kernel, sample, seed, linear_map)
 
 
 def refined(

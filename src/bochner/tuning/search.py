@@ -118,7 +118,7 @@ class Search:
     def _stepped(self, powers: NDArray[np.float64], places: NDArray[np.int64], step: float) -> Move:
         return self._move(powers + step, places)
 
-    def _find_common(self, stage: Stage, number: int, ways: Sequence[int]) -> None:
+    def _find_common(self, stage: Stage, number: int, ways: Sequence[float]) -> None:
         """Find bandwidths for columns divided by their widths and as they are; take the better."""
         trials = self._trials(stage, number)
         options = [[powers + step for step in ways] for powers in self.commons]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bochner.component import Component
+from bochner.tuning.bandwidth import BandwidthSearch
 from bochner.tuning.sample import Sample
 from bochner.tuning.search import Search
 from bochner.tuning.stage import Stage
@@ -117,11 +120,24 @@ class Tuning(Component, family="tuning", name="search"):
         """Return what was found, the common bandwidth if nothing else is better."""
         self.check()
         began = time.perf_counter()
-        limit = SHARE_OF_TIME * most_seconds if most_seconds is not None else self.seconds
-        search = Search(sample, self.patience, seed, began + min(limit, self.seconds))
+        end = min(deadline(began, most_seconds), began + self.seconds)
+        search = Search(sample, self.patience, seed, end)
         search.run(self._stages())
         return replace(search.tuned(), seconds=time.perf_counter() - began)
+
+    def bandwidth(
+        self, sample: Sample, scales: NDArray[np.float64], seed: int
+    ) -> tuple[float, float]:
+        """Return the best bandwidth of a Laplacian kernel on columns divided by scales, a ridge."""
+        self.check()
+        search = BandwidthSearch(sample, self.patience, seed, math.inf)
+        return search.found(self._stages(), scales)
 
     def _stages(self) -> list[Stage]:
         ladder = [Stage(*stage) for stage in LADDER] + [Stage(self.rows, self.grids, 0.5, 1)]
         return [stage.within(self.rows, self.grids) for stage in ladder]
+
+
+def deadline(began: float, most_seconds: float | None) -> float:
+    """Return when a search has had its part of a fit's limit."""
+    return math.inf if most_seconds is None else began + SHARE_OF_TIME * most_seconds
