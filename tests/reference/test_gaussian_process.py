@@ -93,6 +93,17 @@ def distance(model, T, covariance):
     return np.abs(model.predict(T, return_std=True)[1] ** 2 - np.diag(covariance)).mean()
 
 
+def test_functions_on_waves_have_the_posterior_of_these(rows):
+    """Targets of the kernel itself would miss it by what the waves miss of the kernel."""
+    X, y, weight, T = rows
+    settings = {"variance": "functions", "solver": ConjugateGradient(tol=1e-6)}
+    model = process(features=Fourier(256), **settings).fit(X, y, weight)
+    closed_form = process(features=Fourier(256)).fit(X, y, weight)
+    mean, covariance = closed_form.predict(T, return_cov=True)
+    assert_close(model, T, mean, covariance, 1e-3)
+    np.testing.assert_allclose(model.predict(T, return_cov=True)[1], covariance, atol=1e-3)
+
+
 @pytest.mark.parametrize(
     "settings", [{"variance": "operator", "features": Fourier(512)}, {"variance": "functions"}]
 )
