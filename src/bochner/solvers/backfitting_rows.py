@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -32,21 +32,17 @@ class Rows(ABC):
     """What is left of the targets, (outputs, rows), with the rows' weights.
 
     A bin's rows say by their sums how far it is to the minimum over the bin: the slopes of the
-    loss, divided by `curvature`, over their steepness. Rows are worked on in the pieces that they
-    were encoded in, whatever the number of threads, in a few parts whose sums are added in their
-    order.
+    loss over their steepness, both divided by `curvature`. Rows are worked on in the pieces that
+    they were encoded in, whatever the number of threads, in a few parts whose sums are added in
+    their order.
     """
 
     residual: Table
     weight: NDArray[np.floating]
     mass: float
+    curvature: float
 
     rooms: ClassVar[int] = 1  # numbers that are summed for each bin
-
-    @property
-    @abstractmethod
-    def curvature(self) -> float:
-        """What slopes are divided by."""
 
     @abstractmethod
     def loss(self) -> float:
@@ -107,18 +103,12 @@ class SquaredRows(Rows):
     `masses` are the weights of the bins' rows, as far as they are known.
     """
 
-    bent: float = 1.0
-    masses: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-
-    @property
-    def curvature(self) -> float:
-        """The curvature of the loss, the same everywhere."""
-        return self.bent
+    masses: NDArray[np.float64] | None = None
 
     def loss(self) -> float:
         """Return the mean loss."""
         squares = (np.square(left) @ self.weight for left in self.residual)
-        return float(0.5 * self.bent * sum(squares) / self.mass)
+        return float(0.5 * self.curvature * sum(squares) / self.mass)
 
     def centred(self) -> NDArray[np.float64]:
         """Take the mean off what is left, and return it."""
@@ -142,7 +132,7 @@ class SquaredRows(Rows):
 
     def look(self, block: GroupBlock, state: BackfittingState) -> None:
         """Weigh the bins of grids that come for the first time."""
-        if len(self.masses) == 0:
+        if self.masses is None:
             self.masses = np.full(state.values.shape[1], np.nan)
         for grid in block.groups:
             masses = self.masses[state.place(grid)]
@@ -151,6 +141,7 @@ class SquaredRows(Rows):
 
     def steepness(self, sums: Table, place: slice) -> Table:
         """Return the weights of the bins' rows."""
+        assert self.masses is not None  # they have been looked at
         return self.masses[None, place]
 
     def _weights_of(self, grid: Group, count: int) -> NDArray[np.float64]:
@@ -169,19 +160,13 @@ class BentRows(Rows):
     (`losses.RoundedAbsolute`).
     """
 
-    kind: RoundedAbsolute | None = None
-    shape: Table = field(default_factory=lambda: np.zeros((5, 0)))
+    kind: RoundedAbsolute
+    shape: Table
 
     rooms: ClassVar[int] = 2
 
-    @property
-    def curvature(self) -> float:
-        """Slopes are those of the loss."""
-        return 1.0
-
     def loss(self) -> float:
         """Return the mean loss."""
-        assert self.kind is not None
         y = self.residual.T
         return float(self.kind.value(y, np.zeros_like(y)) @ self.weight / self.mass)
 
@@ -190,7 +175,6 @@ class BentRows(Rows):
 
     def centred(self) -> NDArray[np.float64]:
         """Move all rows as if they were one bin."""
-        assert self.kind is not None
         y = self.residual.T
         zero, weight = np.zeros_like(y), self.weight.astype(np.float64)
         slopes = weight @ self.kind.gradient(y, zero)
@@ -226,11 +210,11 @@ def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> R
     if isinstance(loss, RoundedAbsolute):
         left = np.ascontiguousarray((batch.y - f).T, np.float64)
         (shape,) = loss.row_parameters(len(left))
-        return BentRows(left, batch.weight, mass, loss, shape)
+        return BentRows(left, batch.weight, mass, 1.0, loss, shape)
     assert isinstance(loss, Quadratic)
-    bent = loss.curvature_bound
-    left = np.ascontiguousarray(loss.gradient(batch.y, f).T / -bent, np.float64)
-    return SquaredRows(left, batch.weight, mass, bent)
+    curvature = loss.curvature_bound
+    left = np.ascontiguousarray(loss.gradient(batch.y, f).T / -curvature, np.float64)
+    return SquaredRows(left, batch.weight, mass, curvature)
 
 
 def padded(moves: Table) -> Table:
