@@ -8,8 +8,14 @@ import pytest
 from sklearn.base import clone
 
 from bochner import DensityRatio
+from bochner.data import ArraySource
+from bochner.features import Fourier, prepare
 from bochner.kernels import Gaussian
-from bochner.losses import DensityDual
+from bochner.loop import run
+from bochner.losses import DensityDual, Logistic
+from bochner.problem import Problem
+from bochner.solvers import DoublyStochastic, Preconditioned
+from bochner.stopping import Passes
 
 LOSSES = pytest.mark.parametrize("loss", ["logistic", "exponential"])
 
@@ -42,6 +48,20 @@ def test_the_dual_is_finite_however_large_f_is():
     loss = DensityDual()
     for values in (loss.value(y, f), loss.gradient(y, f), loss.hessian_product(y, f, f)):
         assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("loss", [Logistic(), DensityDual()])
+def test_doubly_stochastic_steps_reach_the_minimum(samples, loss):
+    X, y = np.concatenate(samples), np.repeat([[1.0], [-1.0]], 4_000, axis=0)
+    source = ArraySource(X, y)
+    _, basis = prepare(Gaussian(3.0), Fourier(64), source.rows, 0, np.float64)
+    problem = Problem(basis, loss, 1e-3, 1, False, len(X))
+    step = Preconditioned(caution=0.0)
+    solver = DoublyStochastic(step, batch_size=8_000, feature_block=64, averaging=None)
+    f = run(solver, problem, source, stop=Passes(60)).expansion
+    columns = basis.columns(basis.encode(X))
+    slope = columns.T @ loss.gradient(y, f(X)) / len(X) + 1e-3 * f.weights
+    assert np.abs(slope).max() < 1e-5
 
 
 @LOSSES

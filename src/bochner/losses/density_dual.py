@@ -30,6 +30,7 @@ class DensityDual(Smooth, Margin):
     """
 
     curvature_bound = exp(LARGEST)
+    bound_is_far = True
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the sum of -f or exp(f)."""

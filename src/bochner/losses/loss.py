@@ -48,11 +48,13 @@ class Smooth(Loss):
 
     `curvature_bound` is the largest eigenvalue that its Hessian in `f` has anywhere, and
     `row_loop` a compiled loop that does what `move` does; None if there is none. `model_is_above`
-    says that `model_product` makes a parabola that lies above the loss everywhere.
+    says that `model_product` makes a parabola that lies above the loss everywhere, and
+    `bound_is_far` that steps by the bound would be far too short.
     """
 
     curvature_bound: float
     model_is_above: ClassVar[bool] = False
+    bound_is_far: ClassVar[bool] = False
     row_loop: ClassVar[Callable[..., None] | None] = None
 
     @abstractmethod

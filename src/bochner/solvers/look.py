@@ -13,6 +13,7 @@ from bochner.compute.products import gram, product, transposed_product
 from bochner.data import Batch
 from bochner.losses import Smooth
 from bochner.problem import Problem
+from bochner.solvers.opening import curvature
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,14 @@ class Residuals:
     def slopes(self) -> NDArray[np.float64]:
         """The rows' loss gradients g, (rows, outputs)."""
         return np.asarray(self.problem.loss.gradient(self.y, self.f))
+
+    @cached_property
+    def curvature(self) -> float:
+        """The bound of the loss's curvature; the mean of it at the rows if that is far below."""
+        loss = self.problem.loss
+        if not isinstance(loss, Smooth) or not loss.bound_is_far:
+            return curvature(loss)
+        return self.mean(np.asarray(loss.hessian_product(self.y, self.f, np.ones_like(self.f))))
 
     @cached_property
     def weight(self) -> NDArray[np.float64] | None:

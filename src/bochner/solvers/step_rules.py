@@ -19,6 +19,7 @@ from bochner.solvers.opening import curvature
 STEADY_STEPS = 256
 LEAST_FREE_SHARE = 0.05
 LEAST_CURVATURE = 1e-3
+HALVINGS = 12  # of the range that a search along the direction begins with
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,9 @@ class Preconditioned(StepRule, name="preconditioned"):
     each output has a length of its own, which may be above 1. So steps are
     whole where targets are clean, and fall like 1/t by
     themselves where they are noisy; no schedule is needed, and no horizon. A block in which there
-    is nothing but noise stays where it is.
+    is nothing but noise stays where it is. Where the bound is far above the curvature (an
+    exponential), c is the mean curvature at the batch instead, and the share of signal multiplies
+    the length for which the batch's objective is least.
 
     Parameters
     ----------
@@ -137,7 +140,7 @@ class Preconditioned(StepRule, name="preconditioned"):
     def move(self, look: Look, pace: Pace) -> Move:
         """Return the shortened Newton step."""
         direction, freedom = self._solve(look)
-        return Move(-self._share(look, look.evaluate(direction), freedom) * direction)
+        return Move(-self._share(look, direction, freedom) * direction)
 
     def check(self) -> None:
         """Refuse values out of range."""
@@ -155,27 +158,29 @@ class Preconditioned(StepRule, name="preconditioned"):
         gradient[: look.width] += penalty * look.weights
         ridge = np.full(len(gradient), self.ridge)
         ridge[: look.width] += penalty
-        factor, ridge = factorised(curvature(problem.loss) * look.covariance(), ridge)
+        factor, ridge = factorised(look.residuals.curvature * look.covariance(), ridge)
         with single_blas():
             direction = cho_solve((factor, True), gradient, check_finite=False)
             inverse, _ = lapack.dtrtri(factor, lower=1)
         return direction, len(ridge) - float(np.sum(inverse**2 * ridge[None, :]))
 
     def _share(
-        self, look: Look, values: NDArray[np.float64], freedom: float
+        self, look: Look, direction: NDArray[np.float64], freedom: float
     ) -> NDArray[np.float64]:
-        """Return how much of the direction to go, given Phi D and the degrees of freedom.
+        """Return how much of the direction D to go, given the degrees of freedom.
 
         A model that lies above the loss, output by output, may be followed to its minimum in each.
         """
-        residuals = look.residuals
-        bound, rows = curvature(residuals.problem.loss), residuals.effective_rows
+        residuals, values = look.residuals, look.evaluate(direction)
+        bound, rows = residuals.curvature, residuals.effective_rows
         taken = bound**2 * residuals.means(values**2)
         left = residuals.means((residuals.slopes - bound * values) ** 2)
         noise = left / max(1 - freedom / rows, LEAST_FREE_SHARE) * freedom / rows
         explained = np.divide(noise, taken, out=np.full_like(taken, np.inf), where=taken > 0)
         signal = np.maximum(0.0, 1.0 - self.caution * explained) * (taken > 0)
         loss = residuals.problem.loss
+        if isinstance(loss, Smooth) and loss.bound_is_far:
+            return signal * least_along(look, direction, values)
         longest = np.inf if isinstance(loss, Smooth) and loss.model_is_above else 1.0
         return np.minimum(longest, signal / relative_curvature(look, values))
 
@@ -189,6 +194,27 @@ def relative_curvature(look: Look, values: NDArray[np.float64]) -> NDArray[np.fl
     bent = residuals.means(values * loss.model_product(residuals.y, residuals.f, values))
     squares = np.where(squares > 0, squares, 1.0)
     return np.maximum(bent / (curvature(loss) * squares), LEAST_CURVATURE)
+
+
+def least_along(look: Look, direction: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    """Return the length s for which the batch's objective is least at f - s Phi D.
+
+    At most f moves by 1 in the mean of squares: along some directions a loss falls without end.
+    """
+    residuals, problem, step = look.residuals, look.residuals.problem, direction[: look.width]
+
+    def falls(length: float) -> bool:
+        slopes = np.asarray(problem.loss.gradient(residuals.y, residuals.f - length * values))
+        shrinking = float(np.sum(step * (look.weights - length * step)))
+        return residuals.mean(slopes * values) + look.blocks * problem.alpha * shrinking > 0
+
+    low, high = 0.0, 1.0 / max(np.sqrt(residuals.mean(values**2)), np.finfo(float).tiny)
+    if falls(high):
+        return float(high)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falls(middle) else (low, middle)
+    return float(low)
 
 
 def factorised(
