@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from bochner.data import ArraySource, Batch, DataSource, as_source, mapped
+from bochner.data.cut import Reader
 from bochner.estimators.setup import in_single_precision
 from bochner.estimators.sources import is_stream, refuse_blocks
 
@@ -47,29 +48,16 @@ def two_samples(X: Any, Y: Any) -> tuple[DataSource, DataSource]:
 def paired(x: DataSource, y: DataSource, basis: Any) -> Iterator[Pair]:
     """Yield features of both samples side by side; once one has ended, the other one's alone.
 
-    Batches of both need not have the same length: what has no partner yet waits for the next.
+    Batches of both need not have the same length.
     """
-    walks = [source.batches(ROWS) for source in (x, y)]
-    waiting = [np.zeros((0, basis.end(None)), np.float32) for _ in walks]
-    ended = [False, False]
-    while not all(ended):
-        side = min((0, 1), key=lambda i: (ended[i], len(waiting[i])))
-        batch = next(walks[side], None)
-        if batch is None:
-            ended[side] = True
-        else:
-            features, before = _features(batch, basis), waiting[side]
-            waiting[side] = np.concatenate([before, features]) if len(before) else features
-        shared = min(map(len, waiting))
-        ends = [len(rows) if ended[1 - i] else shared for i, rows in enumerate(waiting)]
-        if any(ends):
-            yield Pair(*(rows[:end] for rows, end in zip(waiting, ends, strict=True)))
-        waiting = [rows[end:] for rows, end in zip(waiting, ends, strict=True)]
+    walks = [Reader(source.batches(ROWS)) for source in (x, y)]
+    while any(parts := [walk.take(ROWS) for walk in walks]):
+        yield Pair(*(_features(part, basis) for part in parts))
 
 
 def _sample(given: Any, name: str) -> DataSource:
     if is_stream(given):
-        return mapped(as_source(given), _finite)
+        return mapped(as_source(given), _alone)
     refuse_blocks(given)
     rows = check_array(
         given,
@@ -80,22 +68,30 @@ def _sample(given: Any, name: str) -> DataSource:
     )
     if rows.shape[0] == 0:
         raise ValueError(f"The sample {name} has no rows. Give at least two.")
-    return mapped(ArraySource(rows), _finite)
+    return mapped(ArraySource(rows), _alone)
 
 
-def _finite(batch: Batch) -> Batch:
+def _alone(batch: Batch) -> Batch:
     """Return the rows alone, if their numbers are finite in single precision."""
     if batch.weight is not None:
         raise ValueError("The test of two samples knows no weights. Give blocks of rows alone.")
+    return Batch(finite(batch).X, None, batch.index)
+
+
+def finite(batch: Batch) -> Batch:
+    """Return the batch if its numbers are finite in single precision."""
     values = batch.X.data if sp.issparse(batch.X) else batch.X
     if not np.isfinite(values).all():
         raise ValueError(
             f"Rows {batch.index.min()} to {batch.index.max()} contain NaN or infinity. Drop such "
             "rows or fill them in first."
         )
-    return Batch(in_single_precision(batch.X), None, batch.index)
+    in_single_precision(batch.X)
+    return batch
 
 
-def _features(batch: Batch, basis: Any) -> NDArray[np.float32]:
+def _features(batch: Batch | None, basis: Any) -> NDArray[np.float32]:
+    if batch is None:
+        return np.zeros((0, basis.end(None)), np.float32)
     code: Any = basis.encode(batch.X)
     return np.asarray(basis.columns(code))
