@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 
 from bochner import DensityRatio
@@ -159,6 +160,19 @@ def test_frames_keep_their_names_and_models_their_pickles():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).ratio(X), model.ratio(X))
 
 
-def test_streams_are_refused():
-    with pytest.raises(ValueError, match="needs both samples at once; got a stream"):
-        DensityRatio().fit(iter([np.ones((9, 2))]), np.ones((9, 2)))
+@LOSSES
+def test_sparse_rows_are_learned_like_dense_ones(samples, loss):
+    dense = [np.maximum(rows[:1_000], 0.0) for rows in samples]
+    sparse = [sp.csr_matrix(rows) for rows in dense]
+    expected = quick(loss=loss).fit(*dense)
+    found = quick(loss=loss).fit(*sparse)
+    assert sp.issparse(found.expansion_.basis.centers)
+    np.testing.assert_allclose(
+        found.log_ratio(sparse[0]), expected.log_ratio(dense[0]), rtol=0, atol=0.02
+    )
+    assert found.kl_divergence(*sparse) == pytest.approx(expected.kl_divergence(*dense), rel=0.01)
+
+
+def test_samples_in_two_forms_are_refused(samples):
+    with pytest.raises(ValueError, match="One sample is sparse and the other is not"):
+        quick().fit(samples[0], sp.csr_matrix(samples[1]))

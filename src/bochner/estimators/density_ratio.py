@@ -2,55 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
-from bochner.compute.random import Random
-from bochner.data import ArraySource
-from bochner.estimators.choices import is_auto
-from bochner.estimators.ranges import (
-    require_count,
-    require_jobs,
-    require_memory,
-    require_number,
-    require_one_of,
-)
-from bochner.estimators.sample_pair import SamplePair
+from bochner.data import DataSource
+from bochner.estimators.density_ratio_course import Course
+from bochner.estimators.density_ratio_fit import RatioFit, divergence, values
+from bochner.estimators.going_on import unchanged_on_error
+from bochner.estimators.ranges import require_jobs
+from bochner.estimators.sample_pair import SamplePair, two_sources
 from bochner.estimators.seeds import seed_of
 from bochner.estimators.sources import is_stream
-from bochner.features import Centers, prepare
-from bochner.kernels import Gaussian, Kernel
-from bochner.loop import run
-from bochner.losses import DensityDual, Logistic, Loss
-from bochner.losses.ranges import require_share
-from bochner.problem import Expansion, Problem
-from bochner.solvers import Nystroem
-from bochner.stopping import Passes, Solved
+from bochner.kernels import Kernel
+from bochner.problem import Expansion
+from bochner.stopping import OnePass, Steps, Stop
 
-LOSSES: dict[str, type[Loss]] = {"exponential": DensityDual, "logistic": Logistic}
-MULTIPLIERS = (0.5, 1.0, 2.0, 4.0)
-RIDGES = (30.0, 3.0, 0.3, 0.03, 0.003)  # alpha times the number of rows
-TRIED_ROWS = 2_500  # of either sample, by which these are chosen
-TRIED_CENTERS = 256
-MOST_PASSES = 200
-SPLIT = 0x5917  # keeps this draw apart from others of the same seed
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A kernel and a ridge on the sum over the rows."""
-
-    kernel: Kernel
-    ridge: float
+ENOUGH_STEPS = 16  # through a source that can be read again
 
 
 class DensityRatio(BaseEstimator):  # type: ignore[misc]
@@ -65,6 +37,12 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     exp(f) over the rows of q is 1. Held-out rows choose the bandwidth and alpha, and estimate the
     divergence.
 
+    Arrays are learned by Nystroem. Streams are walked through side by side by doubly stochastic
+    gradients (Dai et al. 2014, section 4) in memory that does not grow with them: the first rows
+    choose bandwidth and alpha, and up to 20,000 rows of either are held out, which settle the
+    constant as well. A sample that ends first begins anew if it can be read again; if not, it ends
+    the fit.
+
     Parameters
     ----------
     kernel : str or Kernel
@@ -72,7 +50,7 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     loss : "logistic" or "exponential"
         Logistic is the steadier one where the ratio is large.
     size : int
-        The number of centres.
+        The number of centres, or of random Fourier features of streams.
     alpha : float or "auto"
         The regularisation, of a mean over the rows; "auto" chooses it.
     held_out : float
@@ -101,6 +79,8 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
 
     kernel_: Kernel
     expansion_: Expansion
+    n_features_in_: int
+    _course: Course | None
 
     def __init__(
         self,
@@ -124,31 +104,45 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         self.memory_budget = memory_budget
 
     def fit(self, X: Any, Y: Any, sample_weight_X: Any = None, sample_weight_Y: Any = None) -> Self:
-        """Fit to a sample X of p and a sample Y of q, arrays with the same columns."""
-        self._check_parameters()
-        for sample in (X, Y):
-            if is_stream(sample):
-                raise ValueError(
-                    "DensityRatio needs both samples at once; got a stream. Give arrays."
-                )
-        pair = SamplePair.checked(X, Y, sample_weight_X, sample_weight_Y)
-        seed = seed_of(self.random_state)
-        learned, judged = pair.split(self.held_out, Random(seed, SPLIT))
-        with threads(self.n_jobs):
-            choice = self._chosen(learned.part(TRIED_ROWS), judged, seed)
-            expansion = self._function(learned, choice, self.size, seed)
-        validate_data(self, X, skip_check_array=True)
-        self.kernel_, self.alpha_ = choice.kernel, self._alpha(choice, learned)
-        self.expansion_ = expansion
-        self.kl_divergence_ = _divergence(expansion, judged)
+        """Fit to a sample X of p and a sample Y of q with the same columns.
+
+        They are arrays or sparse rows, or either is a source or an iterator of blocks of rows, or
+        of blocks (rows, None, weights).
+        """
+        asked, given = self._asked(), (X, Y, sample_weight_X, sample_weight_Y)
+        with unchanged_on_error(self), threads(self.n_jobs):
+            if is_stream(X) or is_stream(Y):
+                x, y = two_sources(*given)
+                rows = x.n_rows + y.n_rows if x.n_rows and y.n_rows else None
+                self._go_on(Course.begun(asked, x, y, rows), x, y, Steps(ENOUGH_STEPS))
+                self._name_columns(X, x, reset=True)
+            else:
+                self._learn(asked, SamplePair.checked(*given))
+                validate_data(self, X, skip_check_array=True)
+        return self
+
+    def partial_fit(
+        self, X: Any, Y: Any, sample_weight_X: Any = None, sample_weight_Y: Any = None
+    ) -> Self:
+        """Go through these rows once by doubly stochastic gradients; they are as those of `fit`.
+
+        The first call settles the bandwidth, alpha and the number of columns. Later ones go on,
+        also from a `fit` to streams.
+        """
+        asked, first = self._asked(), "expansion_" not in self.__dict__
+        with unchanged_on_error(self), threads(self.n_jobs):
+            course = None if first else self._course_so_far(asked)
+            x, y = two_sources(X, Y, sample_weight_X, sample_weight_Y)
+            self._name_columns(X, x, reset=first)
+            self._go_on(course or Course.begun(asked, x, y, None), x, y, OnePass())
         return self
 
     def log_ratio(self, X: Any) -> NDArray[np.float64]:
         """Return f = log(p/q) at rows."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         with threads(self.n_jobs):
-            return _values(self.expansion_, X)
+            return values(self.expansion_, X)
 
     def ratio(self, X: Any) -> NDArray[np.float64]:
         """Return p/q at rows."""
@@ -180,66 +174,66 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         pair = SamplePair.checked(X, Y, sample_weight_X, sample_weight_Y)
-        if pair.x.shape[1] != self.n_features_in_:
+        self._require_columns(pair.x.X.shape[1])
+        with threads(self.n_jobs):
+            return divergence(self.expansion_, pair)
+
+    def _asked(self) -> RatioFit:
+        require_jobs(self.n_jobs)
+        fit = RatioFit(
+            self.kernel,
+            self.loss,
+            self.size,
+            self.alpha,
+            self.held_out,
+            self.memory_budget,
+            seed_of(self.random_state),
+        )
+        fit.check()
+        return fit
+
+    def _learn(self, fit: RatioFit, pair: SamplePair) -> None:
+        """Learn from rows at hand."""
+        learned, judged = fit.split(pair)
+        choice = fit.chosen(learned, judged)
+        self.expansion_ = fit.function(learned, choice, self.size)
+        self.kernel_, self.alpha_ = choice.kernel, fit.alpha_for(choice, len(learned))
+        self.kl_divergence_ = divergence(self.expansion_, judged)
+        self._course = None
+
+    def _go_on(self, course: Course, x: DataSource, y: DataSource, stop: Stop) -> None:
+        """Learn from rows as they come."""
+        self.expansion_, self._course = course.through(x, y, stop)
+        self.kernel_, self.alpha_ = course.kernel, course.problem.alpha
+        self.kl_divergence_ = divergence(self.expansion_, self._course.judged)
+
+    def _course_so_far(self, asked: RatioFit) -> Course:
+        if self._course is None:
             raise ValueError(
-                f"The samples have {pair.x.shape[1]} columns, but DensityRatio was fitted with "
+                "This model was fitted to arrays by another solver, so partial_fit cannot go on "
+                "with it. Begin with partial_fit, or fit to streams: iter([X]) and iter([Y])."
+            )
+        self._course.require(asked)
+        return self._course
+
+    def _name_columns(self, X: Any, x: DataSource, reset: bool) -> None:
+        """Learn the columns at a first call, and refuse others later on."""
+        if not reset:
+            self._require_columns(x.n_columns)
+        if not is_stream(X):
+            validate_data(self, X, skip_check_array=True, reset=reset)
+        elif reset:
+            self.n_features_in_ = x.n_columns
+            self.__dict__.pop("feature_names_in_", None)
+
+    def _require_columns(self, columns: int) -> None:
+        if columns != self.n_features_in_:
+            raise ValueError(
+                f"The samples have {columns} columns, but DensityRatio was fitted with "
                 f"{self.n_features_in_}. Give the same columns."
             )
-        with threads(self.n_jobs):
-            return _divergence(self.expansion_, pair)
 
-    def _check_parameters(self) -> None:
-        require_one_of("loss", self.loss, tuple(LOSSES))
-        require_count("size", self.size)
-        require_jobs(self.n_jobs)
-        if not is_auto(self.alpha):
-            require_number("alpha", self.alpha, positive=True)
-        require_share("held_out", self.held_out)
-        require_memory(self.memory_budget)
-
-    def _chosen(self, tried: SamplePair, judged: SamplePair, seed: int) -> Choice:
-        """Return the kernel and the ridge with the largest divergence on held-out rows."""
-        given = not is_auto(self.kernel)
-        open_ones = [Gaussian(multiplier=multiplier) for multiplier in MULTIPLIERS]
-        sample = tried.stacked(Random(seed)).sample(2 * TRIED_ROWS).X
-        kernels = [
-            kernel.resolved(sample, Random(seed))
-            for kernel in ([Kernel.resolve(self.kernel)] if given else open_ones)
-        ]
-        ridges = RIDGES if is_auto(self.alpha) else RIDGES[:1]  # a given alpha needs none
-        choices = [Choice(*both) for both in product(kernels, ridges)]
-        if len(choices) == 1:
-            return choices[0]
-        size = min(self.size, TRIED_CENTERS)
-        judged = judged.part(2 * TRIED_ROWS)
-        return max(
-            choices,
-            key=lambda choice: _divergence(self._function(tried, choice, size, seed), judged),
-        )
-
-    def _alpha(self, choice: Choice, pair: SamplePair) -> float:
-        return choice.ridge / len(pair) if is_auto(self.alpha) else float(self.alpha)
-
-    def _function(self, pair: SamplePair, choice: Choice, size: int, seed: int) -> Expansion:
-        """Return f, with the constant that makes the mean ratio over q equal to 1."""
-        alpha = self._alpha(choice, pair)
-        source: ArraySource = pair.stacked(Random(seed, SPLIT))
-        memory = memory_budget(self.memory_budget)
-        centers = Centers(min(size, len(pair)))
-        rows = source.sample(centers.sample_rows(len(pair)), seed)
-        _, basis = prepare(choice.kernel, centers, rows, seed, np.float32, memory)
-        problem = Problem(basis, LOSSES[self.loss](), alpha, 1, False, len(pair), seed)
-        found = run(Nystroem(), problem, source, stop=Solved() | Passes(MOST_PASSES)).expansion
-        found = found.simplified()
-        constant = logsumexp(_values(found, pair.y), b=pair.v / pair.v.sum())
-        return Expansion(found.basis, found.weights, found.intercept - constant)
-
-
-def _values(f: Expansion, X: NDArray[Any]) -> NDArray[np.float64]:
-    return np.asarray(f(X)[:, 0], np.float64)
-
-
-def _divergence(f: Expansion, pair: SamplePair) -> float:
-    """Return E_p f - log E_q exp(f)."""
-    of_q = logsumexp(_values(f, pair.y), b=pair.v / pair.v.sum())
-    return float(np.average(_values(f, pair.x), weights=pair.w) - of_q)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -2,41 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, check_array
 
 from bochner.compute.random import Random
-from bochner.data import ArraySource
+from bochner.data import ArraySource, Batch, DataSource, as_source, mapped
+from bochner.estimators.pairs import finite
 from bochner.estimators.setup import in_single_precision
+from bochner.estimators.sources import checked, is_stream, refuse_blocks
 
 FEWEST_ROWS = 4  # of which some are held out
 
 
 @dataclass(frozen=True, eq=False)
 class SamplePair:
-    """Rows x of p with weights w, and rows y of q with weights v."""
+    """Rows x of p and rows y of q, both with weights."""
 
-    x: NDArray[Any]
-    y: NDArray[Any]
-    w: NDArray[np.float64]
-    v: NDArray[np.float64]
+    x: Batch
+    y: Batch
 
     @classmethod
     def checked(cls, X: Any, Y: Any, w: Any, v: Any) -> SamplePair:
         """Return two samples of finite rows, or refuse them with a sentence."""
-        x, y = _rows(X, "X"), _rows(Y, "Y")
-        if x.shape[1] != y.shape[1]:
-            raise ValueError(
-                f"Both samples need the same columns; got {x.shape[1]} of X and {y.shape[1]} of Y."
-            )
-        return cls(x, y, _weights(w, x, "X"), _weights(v, y, "Y"))
+        return cls(_rows(X, w, "X"), _rows(Y, v, "Y")).required()
+
+    def required(self) -> SamplePair:
+        """Return the pair if both samples are alike, have some rows and some weight."""
+        require_alike(self.x.X.shape[1], self.y.X.shape[1])
+        for name, rows in (("X", self.x), ("Y", self.y)):
+            if len(rows) < FEWEST_ROWS:
+                raise ValueError(
+                    f"The sample {name} needs at least {FEWEST_ROWS} rows, of which some are held "
+                    f"out; got {len(rows)}."
+                )
+            if not _weight(rows).any():
+                raise ValueError(
+                    f"The weights of {name} are zero for every row. Give at least one row a "
+                    "positive one."
+                )
+        if sp.issparse(self.x.X) != sp.issparse(self.y.X):
+            raise ValueError("One sample is sparse and the other is not. Give both in one form.")
+        return self
 
     def __len__(self) -> int:
         return len(self.x) + len(self.y)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether both samples have rows with a positive weight."""
+        return bool(_weight(self.x).any() and _weight(self.y).any())
 
     def split(self, share: float, rng: Random) -> tuple[SamplePair, SamplePair]:
         """Return the pair without some rows, and those; both samples are in random order."""
@@ -44,45 +63,90 @@ class SamplePair:
         cuts = [min(max(1, round(share * len(order))), len(order) - 2) for order in orders]
         kept = [order[cut:] for order, cut in zip(orders, cuts, strict=True)]
         held = [order[:cut] for order, cut in zip(orders, cuts, strict=True)]
-        for pair in (learned := self._at(*kept), judged := self._at(*held)):
-            if not (pair.w.any() and pair.v.any()):
-                raise ValueError(
-                    "All rows that are held out, or all others, have weight 0. Leave such rows out."
-                )
+        learned, judged = (SamplePair(self.x[a], self.y[b]) for a, b in (kept, held))
+        if not (learned.weighs and judged.weighs):
+            raise ValueError(
+                "All rows that are held out, or all others, have weight 0. Leave such rows out."
+            )
         return learned, judged
 
     def part(self, rows: int) -> SamplePair:
         """Return the first rows of either sample."""
-        some = SamplePair(self.x[:rows], self.y[:rows], self.w[:rows], self.v[:rows])
-        return some if some.w.any() and some.v.any() else self
+        some = SamplePair(self.x[:rows], self.y[:rows])
+        return some if some.weighs else self
+
+    def joined(self, other: SamplePair) -> SamplePair:
+        """Return the rows of both pairs."""
+        return SamplePair(Batch.join([self.x, other.x]), Batch.join([self.y, other.y]))
+
+    def labelled(self) -> Batch:
+        """Return all rows, those of p as +1 and of q as -1, of equal mass."""
+        mass = len(self) / 2
+        parts = []
+        for rows, label in ((self.x, 1.0), (self.y, -1.0)):
+            weight = _weight(rows)
+            targets = np.full((len(rows), 1), label)
+            weight = mass * weight / (weight.sum() or 1.0)
+            parts.append(replace(rows, y=targets, weight=weight))
+        return Batch.join(parts)
 
     def stacked(self, rng: Random) -> ArraySource:
-        """Return all rows in random order, those of p as +1 and of q as -1, of equal mass."""
-        order = rng.permutation(len(self))
-        targets = np.concatenate([np.ones(len(self.x)), -np.ones(len(self.y))])
-        mass = len(self) / 2
-        weight = np.concatenate([mass * self.w / self.w.sum(), mass * self.v / self.v.sum()])
-        rows = np.concatenate([self.x, self.y])
-        return ArraySource(rows[order], targets[order, None], weight[order])
-
-    def _at(self, ofx: NDArray[np.int64], ofy: NDArray[np.int64]) -> SamplePair:
-        return SamplePair(self.x[ofx], self.y[ofy], self.w[ofx], self.v[ofy])
+        """Return the labelled rows in random order."""
+        rows = self.labelled()[rng.permutation(len(self))]
+        return ArraySource(rows.X, rows.y, rows.weight)
 
 
-def _rows(given: Any, name: str) -> NDArray[Any]:
-    rows = check_array(given, dtype=[np.float64, np.float32], ensure_min_samples=0, input_name=name)
-    if len(rows) < FEWEST_ROWS:
+def two_sources(X: Any, Y: Any, w: Any, v: Any) -> tuple[DataSource, DataSource]:
+    """Return two samples, streams or not, as sources of finite rows with weights."""
+    x, y = _source(X, w, "X"), _source(Y, v, "Y")
+    require_alike(x.n_columns, y.n_columns)
+    return x, y
+
+
+def require_alike(x: int, y: int) -> None:
+    """Refuse samples with different numbers of columns."""
+    if x != y:
+        raise ValueError(f"Both samples need the same columns; got {x} of X and {y} of Y.")
+
+
+def _source(given: Any, weight: Any, name: str) -> DataSource:
+    if not is_stream(given):
+        rows = _rows(given, weight, name)
+        return ArraySource(rows.X, None, rows.weight)
+    if weight is not None:
         raise ValueError(
-            f"The sample {name} needs at least {FEWEST_ROWS} rows, of which some are held out; got "
-            f"{len(rows)}."
+            f"Where {name} is a source or an iterator of blocks, its weights are part of it: give "
+            "blocks (rows, None, weights)."
         )
-    return np.asarray(in_single_precision(rows))
+    return mapped(as_source(given), _settled)
 
 
-def _weights(given: Any, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
-    weight = _check_sample_weight(given, rows, dtype=np.float64, ensure_non_negative=True)
-    if not weight.any():
+def _settled(batch: Batch) -> Batch:
+    if batch.y is not None:
         raise ValueError(
-            f"The weights of {name} are zero for every row. Give at least one row a positive one."
+            "The rows of a sample have no targets. Give blocks of rows, or (rows, None, weights)."
         )
-    return np.asarray(weight)
+    return _weighed(finite(checked(batch)))
+
+
+def _rows(given: Any, weight: Any, name: str) -> Batch:
+    refuse_blocks(given)
+    rows = check_array(
+        given,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_min_samples=0,
+        input_name=name,
+    )
+    if weight is not None:
+        weight = _check_sample_weight(weight, rows, dtype=np.float64, ensure_non_negative=True)
+    return _weighed(ArraySource(in_single_precision(rows), None, weight).rows)
+
+
+def _weighed(rows: Batch) -> Batch:
+    return rows if rows.weight is not None else replace(rows, weight=np.ones(len(rows)))
+
+
+def _weight(rows: Batch) -> NDArray[np.float64]:
+    assert rows.weight is not None  # the border has seen to that
+    return rows.weight
