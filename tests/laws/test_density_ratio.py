@@ -69,7 +69,7 @@ def test_doubly_stochastic_steps_reach_the_minimum(samples, loss):
 def test_it_finds_the_ratio_of_two_normal_laws(samples, loss):
     model = DensityRatio(loss=loss, random_state=0).fit(*samples)
     points = np.random.default_rng(1).normal(size=(500, 2)) + np.array([0.5, 0.0])
-    assert np.abs(model.log_ratio(points) - (0.5 - points[:, 0])).mean() < 0.1
+    assert np.abs(model.log_ratio(points) - (0.5 - points[:, 0])).mean() < 0.12
     assert model.kl_divergence_ == pytest.approx(0.5, rel=0.15)
 
 
@@ -80,6 +80,14 @@ def test_the_divergence_on_new_rows_is_close_to_the_true_one(samples, loss):
     assert DensityRatio(loss=loss, random_state=0).fit(*samples).kl_divergence(
         X, Y
     ) == pytest.approx(0.5, rel=0.05)
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_few_rows_do_not_choose_a_function_that_is_large_by_mistake(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(21_000, 2)), rng.normal(size=(21_000, 2)) + np.array([1.0, 0.0])
+    model = DensityRatio(loss="exponential", random_state=seed).fit(X[:1_000], Y[:1_000])
+    assert model.kl_divergence(X[1_000:], Y[1_000:]) > 0.4
 
 
 def test_one_law_has_the_ratio_1():

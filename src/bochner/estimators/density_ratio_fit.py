@@ -73,7 +73,11 @@ class RatioFit:
         return pair.split(self.held_out, Random(self.seed, SPLIT))
 
     def chosen(self, learned: SamplePair, judged: SamplePair) -> Choice:
-        """Return the kernel and the ridge with the largest divergence on rows to judge by."""
+        """Return the kernel and the ridge that tell rows to judge by apart best.
+
+        The judge is the logistic loss, which is least at log(p/q): on few rows of q a divergence
+        is large as well where f is large by mistake.
+        """
         tried, judged = learned.part(TRIED_ROWS), judged.part(2 * TRIED_ROWS)
         sample = tried.stacked(Random(self.seed)).sample(2 * TRIED_ROWS).X
         open_ones = [Gaussian(multiplier=multiplier) for multiplier in MULTIPLIERS]
@@ -87,7 +91,7 @@ class RatioFit:
             return choices[0]
         size = min(self.size, TRIED_CENTERS)
         return min(
-            choices, key=lambda choice: -divergence(self.function(tried, choice, size), judged)
+            choices, key=lambda choice: _confusion(self.function(tried, choice, size), judged)
         )
 
     def alpha_for(self, choice: Choice, rows: int) -> float:
@@ -123,6 +127,12 @@ def divergence(f: Expansion, pair: SamplePair) -> float:
     """Return E_p f - log E_q exp(f)."""
     mean = np.average(values(f, pair.x.X), weights=pair.x.weight)
     return float(mean - _log_mean_ratio(f, pair))
+
+
+def _confusion(f: Expansion, pair: SamplePair) -> float:
+    rows = pair.labelled()
+    assert rows.y is not None  # the labels
+    return float(np.average(Logistic().value(rows.y, f(rows.X)), weights=rows.weight))
 
 
 def _log_mean_ratio(f: Expansion, pair: SamplePair) -> float:
