@@ -117,3 +117,73 @@ def test_samples_in_two_forms_are_refused():
     X = np.random.default_rng(0).normal(size=(20, 2))
     with pytest.raises(ValueError, match="One sample is sparse"):
         two_sample_test(X, sp.csr_array(X))
+
+
+def test_a_weight_is_a_repetition(samples):
+    X, Y = samples
+    w, v = (np.random.default_rng(1).integers(0, 4, len(rows)) for rows in (X, Y))
+    settings = {"kernel": Gaussian(2.0), "random_state": 0}
+    weighted = two_sample_test(X, Y, sample_weight_X=w, sample_weight_Y=v, **settings)
+    repeated = two_sample_test(np.repeat(X, w, axis=0), np.repeat(Y, v, axis=0), **settings)
+    assert weighted.statistic == pytest.approx(repeated.statistic, rel=1e-4)
+    np.testing.assert_allclose(
+        weighted.witness.predict(X), repeated.witness.predict(X), rtol=1e-3, atol=1e-5
+    )
+    fitted = KernelWitness(Gaussian(2.0), random_state=0).fit(X, Y, w, v)
+    np.testing.assert_array_equal(fitted.predict(X), weighted.witness.predict(X))
+
+
+def test_equal_weights_are_none(samples):
+    X, Y = samples
+    alike, plain = (
+        two_sample_test(X, Y + shift, sample_weight_X=w, random_state=0)
+        for w, shift in ((np.full(len(X), 3.0), 0.0), (None, 0.0))
+    )
+    assert alike.statistic == pytest.approx(plain.statistic, rel=1e-5)
+
+
+def test_weighted_samples_of_one_law_are_told_apart_as_often_as_the_level_says():
+    rng = np.random.default_rng(0)
+    found = []
+    for seed in range(300):
+        (X, w), (Y, v) = (
+            (rows, np.exp(rows[:, 0])) for rows in (rng.normal(size=(200, 2)) for _ in range(2))
+        )
+        weights = {"sample_weight_X": w, "sample_weight_Y": v}
+        settings = {"size": 64, "permutations": 99, "random_state": seed}
+        found.append(two_sample_test(X, Y, **weights, **settings).pvalue)
+    low, high = stats.binom.interval(0.999, 300, 0.05)
+    assert low <= (np.array(found) <= 0.05).sum() <= high
+
+
+def test_weights_see_a_difference_that_rows_do_not_have():
+    X, Y = np.random.default_rng(0).normal(size=(2, 500, 2))
+    weights = {"sample_weight_Y": np.exp(Y[:, 0])}
+    assert two_sample_test(X, Y, random_state=0).pvalue > 0.05
+    assert two_sample_test(X, Y, **weights, random_state=0).pvalue < 0.01
+
+
+def test_weights_of_blocks_are_those_of_arrays(samples):
+    X, Y = samples
+    w = np.random.default_rng(1).uniform(size=len(X))
+    arrays = two_sample_test(X, Y, sample_weight_X=w, kernel=Gaussian(2.0), random_state=0)
+    parts = zip(np.array_split(X, 7), np.array_split(w, 7), strict=True)
+    blocks = ((rows, None, weight) for rows, weight in parts)
+    streams = two_sample_test(blocks, iter([Y]), kernel=Gaussian(2.0), random_state=0)
+    assert streams.statistic == pytest.approx(arrays.statistic, rel=1e-4)
+    assert streams.pvalue == pytest.approx(arrays.pvalue, abs=0.01)
+
+
+def test_weights_that_cannot_be_used_are_refused(samples):
+    X, Y = samples
+    ones = np.ones(len(X))
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        two_sample_test(X, Y, sample_weight_X=0 * ones)
+    with pytest.raises(ValueError, match="All rows of a sample have weight 0"):
+        two_sample_test(iter([(X, None, 0 * ones)]), Y)
+    with pytest.raises(ValueError, match="Negative values"):
+        two_sample_test(X, Y, sample_weight_X=-ones)
+    with pytest.raises(ValueError, match="its weights are part of it"):
+        two_sample_test(iter([X]), Y, sample_weight_X=ones)
+    with pytest.raises(ValueError, match="method='normal' knows no weights"):
+        two_sample_test(X, Y, sample_weight_X=ones, method="normal")

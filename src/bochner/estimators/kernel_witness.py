@@ -68,13 +68,15 @@ class KernelWitness(BaseEstimator):  # type: ignore[misc]
         witness.expansion_ = Expansion(basis, weights[:, None], np.zeros(1))
         return witness
 
-    def fit(self, X: Any, Y: Any) -> Self:
+    def fit(self, X: Any, Y: Any, sample_weight_X: Any = None, sample_weight_Y: Any = None) -> Self:
         """Fit to two samples: arrays, sources or iterators of blocks."""
         from bochner.estimators.two_sample import two_sample_test  # which gives witnesses
 
         found = two_sample_test(
             X,
             Y,
+            sample_weight_X=sample_weight_X,
+            sample_weight_Y=sample_weight_Y,
             kernel=self.kernel,
             size=self.size,
             permutations=1,

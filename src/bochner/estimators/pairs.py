@@ -3,39 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import _check_sample_weight, check_array
 
 from bochner.data import ArraySource, Batch, DataSource, as_source, mapped
 from bochner.data.cut import Reader
 from bochner.estimators.setup import in_single_precision
-from bochner.estimators.sources import is_stream, refuse_blocks
+from bochner.estimators.sources import checked, is_stream, refuse_blocks
 
 ROWS = 4_096  # of either sample at a time
+
+Weight = NDArray[np.float64] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The features of some rows of both samples; beyond the shorter part they are alone."""
+    """The features of some rows of both samples; beyond the shorter part they are alone.
+
+    `w` and `v` are the weights of the rows, None if all are 1.
+    """
 
     x: NDArray[np.float32]
     y: NDArray[np.float32]
+    w: Weight = None
+    v: Weight = None
 
     @property
     def difference(self) -> NDArray[np.float32]:
-        """phi(x) - phi(y) of the rows that have a partner."""
+        """w phi(x) - v phi(y) of the rows that have a partner."""
         shared = min(len(self.x), len(self.y))
-        return self.x[:shared] - self.y[:shared]
+        x, y = self.x[:shared], self.y[:shared]
+        if self.w is not None:
+            x = x * self.w[:shared, None].astype(x.dtype)
+        if self.v is not None:
+            y = y * self.v[:shared, None].astype(y.dtype)
+        return x - y
+
+    @property
+    def lost(self) -> Weight:
+        """w - v of these rows, None if no row has a weight."""
+        if self.w is None and self.v is None:
+            return None
+        shared = min(len(self.x), len(self.y))
+        w, v = (np.ones(shared) if one is None else one[:shared] for one in (self.w, self.v))
+        return w - v
 
 
-def two_samples(X: Any, Y: Any) -> tuple[DataSource, DataSource]:
+def two_samples(X: Any, Y: Any, w: Any = None, v: Any = None) -> tuple[DataSource, DataSource]:
     """Return two samples as sources of finite rows, or refuse them with a sentence."""
-    x, y = _sample(X, "X"), _sample(Y, "Y")
+    x, y = _sample(X, w, "X"), _sample(Y, v, "Y")
     if x.n_columns != y.n_columns:
         raise ValueError(
             f"Both samples need the same columns; got {x.n_columns} of X and {y.n_columns} of Y."
@@ -52,11 +73,23 @@ def paired(x: DataSource, y: DataSource, basis: Any) -> Iterator[Pair]:
     """
     walks = [Reader(source.batches(ROWS)) for source in (x, y)]
     while any(parts := [walk.take(ROWS) for walk in walks]):
-        yield Pair(*(_features(part, basis) for part in parts))
+        features = [_features(part, basis) for part in parts]
+        weights = [None if part is None else part.weight for part in parts]
+        yield Pair(features[0], features[1], weights[0], weights[1])
 
 
-def _sample(given: Any, name: str) -> DataSource:
+def refuse_weights(weight: Any, name: str) -> None:
+    """Refuse weights beside a stream."""
+    if weight is not None:
+        raise ValueError(
+            f"Where {name} is a source or an iterator of blocks, its weights are part of it: give "
+            "blocks (rows, None, weights)."
+        )
+
+
+def _sample(given: Any, weight: Any, name: str) -> DataSource:
     if is_stream(given):
+        refuse_weights(weight, name)
         return mapped(as_source(given), _alone)
     refuse_blocks(given)
     rows = check_array(
@@ -68,14 +101,14 @@ def _sample(given: Any, name: str) -> DataSource:
     )
     if rows.shape[0] == 0:
         raise ValueError(f"The sample {name} has no rows. Give at least two.")
-    return mapped(ArraySource(rows), _alone)
+    if weight is not None:
+        weight = _check_sample_weight(weight, rows, dtype=np.float64, ensure_non_negative=True)
+    return mapped(ArraySource(rows, None, weight), _alone)
 
 
 def _alone(batch: Batch) -> Batch:
-    """Return the rows alone, if their numbers are finite in single precision."""
-    if batch.weight is not None:
-        raise ValueError("The test of two samples knows no weights. Give blocks of rows alone.")
-    return Batch(finite(batch).X, None, batch.index)
+    """Return rows and weights, if their numbers are finite in single precision."""
+    return replace(finite(batch if batch.weight is None else checked(batch)), y=None)
 
 
 def finite(batch: Batch) -> Batch:

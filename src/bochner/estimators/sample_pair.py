@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array
 
 from bochner.compute.random import Random
 from bochner.data import ArraySource, Batch, DataSource, as_source, mapped
-from bochner.estimators.pairs import finite
+from bochner.estimators.pairs import finite, refuse_weights
 from bochner.estimators.setup import in_single_precision
 from bochner.estimators.sources import checked, is_stream, refuse_blocks
 
@@ -113,11 +113,7 @@ def _source(given: Any, weight: Any, name: str) -> DataSource:
     if not is_stream(given):
         rows = _rows(given, weight, name)
         return ArraySource(rows.X, None, rows.weight)
-    if weight is not None:
-        raise ValueError(
-            f"Where {name} is a source or an iterator of blocks, its weights are part of it: give "
-            "blocks (rows, None, weights)."
-        )
+    refuse_weights(weight, name)
     return mapped(as_source(given), _settled)
 
 

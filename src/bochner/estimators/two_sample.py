@@ -58,6 +58,8 @@ def two_sample_test(
     X: Any,
     Y: Any,
     *,
+    sample_weight_X: Any = None,
+    sample_weight_Y: Any = None,
     kernel: Any = "auto",
     size: int = 256,
     method: str = "permutation",
@@ -71,9 +73,9 @@ def two_sample_test(
     Smola 2012, A kernel two-sample test, Eq. 5; Zhao and Meng 2015, FastMMD, for random features).
     Rows are paired as they come, z = phi(x) - phi(y).
 
-    "permutation": blocks are the pairs, within which x and y change places at random. That changes
-    nothing in law if both samples are of one law, so the level is exact; z gets a random sign, and
-    rows without a partner stay where they are. "normal": with the mean a and the covariance S of z
+    "permutation": blocks are the pairs, within which x and y change places at random, each with its
+    weight. That changes nothing in law if both samples are of one law, so the level is exact; rows
+    without a partner stay where they are. "normal": with the mean a and the covariance S of z
     over every other pair, and its mean b over the rest, sqrt(pairs / 2) a'b / sqrt(b'S b) is normal
     under one law (Shekhar, Kim and Ramdas 2022, A permutation-free kernel two-sample test, section
     2); rows without a partner are left out.
@@ -82,6 +84,9 @@ def two_sample_test(
     ----------
     X, Y : array-like, source or iterator of blocks
         Two samples with the same columns.
+    sample_weight_X, sample_weight_Y : array-like or None
+        Weights of the rows, for means over them; those of blocks come with these. For
+        "permutation" only.
     kernel : str or Kernel
         Shift-invariant; "auto": Gaussian, its bandwidth the median distance of rows of both.
     size : int
@@ -105,7 +110,7 @@ def two_sample_test(
     require_count("permutations", permutations)
     require_jobs(n_jobs)
     require_one_of("method", method, ("permutation", "normal"))
-    x, y = two_samples(X, Y)
+    x, y = two_samples(X, Y, sample_weight_X, sample_weight_Y)
     seed = seed_of(random_state)
     with threads(n_jobs):
         samples = Batch.join([source.sample(SAMPLE_ROWS, seed) for source in (x, y)])
@@ -113,7 +118,7 @@ def two_sample_test(
         settled, basis = prepare(chosen, Fourier(size), samples, seed)
         law: _Permuted | _Normal = _Normal(size)
         if method == "permutation":
-            law = _Permuted(np.zeros((permutations, size)), Random(seed, SIGNS))
+            law = _Permuted(np.zeros((permutations, size + 1)), Random(seed, SIGNS))
         sums = _Sums(np.zeros((2, size)))
         for pair in paired(x, y, basis):
             sums.add(pair)
@@ -126,14 +131,16 @@ def two_sample_test(
 
 @dataclass
 class _Sums:
-    """Sums of the features of both samples."""
+    """Weighted sums of the features of both samples, and of the weights."""
 
     totals: Array
+    masses: Array = field(default_factory=lambda: np.zeros(2))
     rows: list[int] = field(default_factory=lambda: [0, 0])
 
     def add(self, pair: Pair) -> None:
-        for side, features in enumerate((pair.x, pair.y)):
-            self.totals[side] += features.sum(axis=0, dtype=np.float64)
+        for side, (features, weight) in enumerate(((pair.x, pair.w), (pair.y, pair.v))):
+            self.totals[side] += _total(features, weight)
+            self.masses[side] += len(features) if weight is None else weight.sum()
             self.rows[side] += len(features)
 
     def difference(self) -> Array:
@@ -142,27 +149,36 @@ class _Sums:
             raise ValueError(
                 "Both samples need two rows at least; got {} and {}.".format(*self.rows)
             )
-        return np.asarray(self.totals[0] / self.rows[0] - self.totals[1] / self.rows[1])
+        if not self.masses.all():
+            raise ValueError("All rows of a sample have weight 0. Give some a positive weight.")
+        x, y = self.totals / self.masses[:, None]
+        return np.asarray(x - y)
 
 
 @dataclass
 class _Permuted:
-    """Sums of (1 - s) / 2 z over the pairs, s = -1 or +1: what changes of place take from X."""
+    """Sums over the pairs that change places: what X loses of features, and of weight."""
 
     taken: Array
     rng: Random
 
     def add(self, pair: Pair) -> None:
-        z = pair.difference
+        z, lost = pair.difference, pair.lost
         places = _bits(self.rng, len(self.taken), len(z)).astype(z.dtype)
-        self.taken += product(places, z)
+        self.taken[:, :-1] += product(places, z)
+        if lost is not None:
+            self.taken[:, -1] += places @ lost
 
     def pvalue(self, sums: _Sums) -> float:
         """Return the share of changes, none at all among them, that lie as far apart."""
-        found, factor = sums.difference(), 1 / sums.rows[0] + 1 / sums.rows[1]
-        others = np.square(found - factor * self.taken).sum(axis=1)
-        # Sums of the same rows in another order differ by rounding, which must not look rare.
-        as_far = others >= (found @ found) * (1 - 1e-6)
+        found, (taken, lost) = sums.difference(), (self.taken[:, :-1], self.taken[:, -1:])
+        x, y = sums.totals
+        left, right = sums.masses[0] - lost, sums.masses[1] + lost
+        with np.errstate(divide="ignore", invalid="ignore"):
+            others = np.square((x - taken) / left - (y + taken) / right).sum(axis=1)
+        # Sums of the same rows in another order differ by rounding, which must not look rare; nor
+        # must a sample that is left without weight.
+        as_far = ~(others < (found @ found) * (1 - 1e-6))
         return float((1 + as_far.sum()) / (len(others) + 1))
 
 
@@ -177,6 +193,8 @@ class _Normal:
         self.squares = np.zeros((self.size, self.size))
 
     def add(self, pair: Pair) -> None:
+        if pair.lost is not None:
+            raise ValueError("method='normal' knows no weights. Choose method='permutation'.")
         z = pair.difference
         for side in (0, 1):
             self.totals[side] += z[side::2].sum(axis=0, dtype=np.float64)
@@ -195,6 +213,13 @@ class _Normal:
         if variance <= 0.0:
             return 1.0
         return float(stats.norm.sf((a @ b) * np.sqrt(self.pairs[0] / variance)))
+
+
+def _total(features: NDArray[Any], weight: Array | None) -> Array:
+    """Return the weighted sum of the rows."""
+    if weight is None:
+        return np.asarray(features.sum(axis=0, dtype=np.float64))
+    return np.asarray(weight @ features.astype(np.float64))
 
 
 def _bits(rng: Random, rows: int, columns: int) -> NDArray[np.uint8]:
