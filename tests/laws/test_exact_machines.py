@@ -254,6 +254,11 @@ def test_a_limit_of_time_ends_the_fit_with_a_warning(regression, solver):
     assert np.isfinite(model.predict(X)).all()
 
 
+def test_what_is_solved_in_the_last_pass_of_all_has_converged(regression):
+    model = KernelRegressor(solver="direct", max_passes=1).fit(*regression)
+    assert "the minimum was reached" in model.stopped_because_
+
+
 def test_parts_of_kernel_and_solver_can_be_searched(regression):
     X = regression[0][:, :1]
     y = np.sin(6 * X[:, 0])

@@ -115,7 +115,7 @@ class Hyperparameters(NamedComponents):
     def _rule(self, judged: bool, solver: Solver[Any]) -> Stop:
         """Return when to end."""
         passes = MOST_PASSES if self.max_passes is None else self.max_passes
-        rule: Stop = Passes(passes) | Solved()
+        rule: Stop = Solved() | Passes(passes)  # solved in the last pass is solved
         if judged:
             rule = rule | NoImprovement(solver.patience, self.tol)
         elif solver.walks == "shuffled":
