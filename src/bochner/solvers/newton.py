@@ -36,6 +36,7 @@ from bochner.solvers.solver import Solver
 MOST_STEPS = 50  # of conjugate gradients in one model
 BEYOND = 1.8  # times as far as its minimum a model that lies above the loss is still lower
 COARSEST = 0.5  # relative residual of a model's solution
+COARSEST_ABOVE = 0.2  # of one above the loss: coarser ones gain so little that a fit seems to end
 
 
 @dataclass
@@ -158,7 +159,7 @@ class Newton(Solver[NewtonState], name="newton"):
         norm = sqrt(descent.system.energy.sum())
         state.first_norm = state.first_norm or norm
         state.optimality = norm / state.first_norm if state.first_norm > 0 else 0.0
-        descent.accuracy = self._accuracy(state.optimality)
+        descent.accuracy = self._accuracy(problem, state.optimality)
         state.phase = descent
 
     def _end_product(self, problem: Problem, state: NewtonState, descent: Descent) -> None:
@@ -171,6 +172,7 @@ class Newton(Solver[NewtonState], name="newton"):
         direction = system.solution.reshape(state.weights.shape) * state.weights.dtype.type(reach)
         state.phase = trial(state.weights, direction, slope=-2 * reach * descent.gain)
 
-    def _accuracy(self, optimality: float) -> float:
-        enough = 0.5 * self.tol / optimality if optimality > 0 else COARSEST
-        return min(COARSEST, max(sqrt(optimality), enough))
+    def _accuracy(self, problem: Problem, optimality: float) -> float:
+        coarsest = COARSEST_ABOVE if smooth(problem).model_is_above else COARSEST
+        enough = 0.5 * self.tol / optimality if optimality > 0 else coarsest
+        return min(coarsest, max(sqrt(optimality), enough))
