@@ -175,7 +175,8 @@ def deviations(y: Array, weight: Array | None) -> Array:
     mean = np.average(y, axis=0, weights=weight)
     standard = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
     found = np.where(robust > 0, robust, standard)
-    return np.maximum(found, LEAST_WIDTH * np.maximum(np.abs(mean), LEAST_WIDTH))
+    found = np.maximum(found, LEAST_WIDTH * np.abs(mean))
+    return np.where(found > 0, found, LEAST_WIDTH**2)
 
 
 def _rounded(r: Array, width: Array) -> Array:

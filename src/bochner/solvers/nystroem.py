@@ -25,7 +25,7 @@ from bochner.solvers.solver import Solver
 CENTERS = 5_000
 ROUNDINGS = 30
 SMALLEST = 1e-15  # jitter that sums in double precision notice
-LEAST_RIDGE = 0.1  # precisions of the kernel's values
+LEAST_RIDGE = 0.1  # precisions of the kernel's values, times the loss's curvature
 
 NystroemState = ConjugateGradientState | NewtonState
 
@@ -91,12 +91,14 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
         """Return functions whose weights have the norm of the kernel.
 
         Values of the kernel that are rounded by eps let f = k(x, Z) c vary by about eps |c|, which
-        raises the loss by eps^2 |c|^2 / 2. So much a jitter of eps^2 / alpha adds to the penalty;
-        with as many centres as rows the rounding would fit as much as the kernel then leaves.
+        raises a loss of curvature 1 by eps^2 |c|^2 / 2. So much a jitter of eps^2 / alpha adds to
+        the penalty; with as many centres as rows the rounding would fit as much as the kernel then
+        leaves.
         """
         centers = problem.basis
         if isinstance(centers, CenterBasis):
-            jitter = ROUNDINGS * np.finfo(centers.dtype).eps ** 2 / self._posed(problem).alpha
+            rounding = np.finfo(centers.dtype).eps ** 2 * problem.loss.stiffness
+            jitter = ROUNDINGS * rounding / self._posed(problem).alpha
             whitened = WhitenedBasis(centers, max(float(jitter), SMALLEST))
             return whitened.tabulated(problem.rows, memory)
         return super().prepared(problem, memory)
@@ -151,7 +153,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
         """Return the problem with a ridge that is not lost in the rounding of the kernel."""
         basis = problem.basis.plain
         assert isinstance(basis, CenterBasis)
-        least = LEAST_RIDGE * float(np.finfo(basis.dtype).eps)
+        least = LEAST_RIDGE * float(np.finfo(basis.dtype).eps) * problem.loss.stiffness
         return replace(problem, alpha=max(problem.alpha, least))
 
     def _method(self, problem: Problem) -> Solver[NystroemState]:
