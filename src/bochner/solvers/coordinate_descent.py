@@ -30,6 +30,7 @@ from bochner.solvers.solver import Solver
 BATCH_ROWS = 65_536
 MOST_BETWEEN = 10  # passes through the active bins between two through all
 SMALL_FALL = 0.1  # of the last full pass's: the active bins are nearly done
+ROUNDING = float(np.finfo(np.float64).eps)
 LOOSE = 10.0  # times the tolerance is close enough on the way along the path
 
 
@@ -197,7 +198,8 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     def _judge(self, state: CoordinateDescentState) -> None:
         """Measure a pass through all bins; choose whether the next one is through all or a few."""
         if state.full:
-            share = state.fall / state.first_fall if state.first_fall > 0 else 0.0
+            fell = state.fall > ROUNDING * state.loss  # else there is nothing left to gain
+            share = state.fall / state.first_fall if state.first_fall > 0 and fell else 0.0
             state.optimality, state.full_fall = math.sqrt(max(share, 0.0)), state.fall
             if state.stage < state.stages and state.optimality <= LOOSE * self.tol:
                 state.stage, state.optimality = state.stage + 1, math.inf

@@ -35,6 +35,7 @@ from bochner.solvers.solver import Solver
 
 MOST_STEPS = 50  # of conjugate gradients in one model
 BEYOND = 1.8  # times as far as its minimum a model that lies above the loss is still lower
+ROUNDING = float(np.finfo(np.float64).eps)
 COARSEST = 0.5  # relative residual of a model's solution
 COARSEST_ABOVE = 0.2  # of one above the loss: coarser ones gain so little that a fit seems to end
 
@@ -157,7 +158,9 @@ class Newton(Solver[NewtonState], name="newton"):
         accept(problem, state, ended)
         descent = newton_descent(problem, state, ended)
         norm = sqrt(descent.system.energy.sum())
-        state.first_norm = state.first_norm or norm
+        # A start from which less can be gained than the objective is rounded by is the minimum.
+        if state.first_norm == 0.0 and norm**2 > ROUNDING * state.objective:
+            state.first_norm = norm
         state.optimality = norm / state.first_norm if state.first_norm > 0 else 0.0
         descent.accuracy = self._accuracy(problem, state.optimality)
         state.phase = descent
