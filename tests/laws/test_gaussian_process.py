@@ -97,6 +97,24 @@ def test_a_weight_is_a_repetition(regression, features):
 
 
 @every_variance
+@pytest.mark.parametrize("noise", ["auto", 0.0])
+def test_weights_in_other_units_change_nothing_but_the_noise(regression, variance, noise):
+    X, y = regression[0][:100], regression[1][:100]
+    weight = np.linspace(0.5, 2.0, 100)
+    one, two = (of_kind(variance).set_params(noise=noise).fit(X, y, f * weight) for f in (1, 1e-9))
+    np.testing.assert_allclose(both(two, X), both(one, X), atol=1e-3)
+    assert two.noise_ == pytest.approx(1e-9 * one.noise_, rel=1e-3)
+
+
+def test_what_features_cannot_fit_is_noise_however_much_it_is(regression):
+    X, y = regression
+    model = KernelGaussianProcess(Laplacian(50.0), features=Binning(1), random_state=0)
+    model.set_params(likelihood_rows=50, scales="equal").fit(X, y)
+    best = model.log_marginal_likelihood()
+    assert all(model.log_marginal_likelihood(f * model.noise_) < best for f in (0.8, 1.25))
+
+
+@every_variance
 def test_threads_change_nothing(regression, variance):
     X, y = regression
     one, two = (of_kind(variance, n_jobs=jobs).fit(X, y) for jobs in (1, 2))

@@ -51,6 +51,8 @@ def test_streams_are_for_features(variance):
     refused(KernelGaussianProcess(variance=variance), "variance='features'", blocks)
     assert not hasattr(KernelGaussianProcess(variance=variance), "partial_fit")
     assert not hasattr(KernelGaussianProcess(variance=variance), "log_marginal_likelihood")
+    early = KernelGaussianProcess(np.dot, variance=variance, scales="learn")  # no such scales
+    refused(early, "got a stream", ((X, Y) for _ in range(2)))
 
 
 def test_a_failed_part_leaves_what_was_known():
@@ -82,6 +84,15 @@ def test_constant_targets_have_a_constant_mean_and_finite_deviations(variance):
     np.testing.assert_allclose(mean, 7.0)
     assert np.isfinite(deviation).all()
     assert np.isfinite(model.noise_)
+
+
+def test_large_constant_targets_are_constant_though_their_mean_rounds():
+    small, large = (
+        KernelGaussianProcess(random_state=0).fit(X, np.full(60, y)).predict(X, return_std=True)
+        for y in (7.0, 1e9 + 0.3)
+    )
+    np.testing.assert_allclose(large[0], 1e9 + 0.3, rtol=1e-15)
+    np.testing.assert_allclose(large[1], small[1])
 
 
 @pytest.mark.parametrize("variance", ["features", "functions"])

@@ -108,12 +108,7 @@ def _summed(
 def _by_ridge(
     estimator: KernelGaussianProcess, setup: GaussianProcessSetup, source: DataSource
 ) -> Learned:
-    rows, outputs = source.n_rows, setup.targets.outputs
-    if rows is None:
-        raise ValueError(
-            f"variance={estimator.variance!r} needs to know how many rows there are, since the "
-            "noise is shared among them; got a stream. Give variance='features', or arrays."
-        )
+    outputs = setup.targets.outputs
     units = Units.learn(source) if estimator.normalize_y else Units.none(outputs)
     noises = np.full(outputs, setup.noise)
     if not is_auto(estimator.noise):
@@ -124,12 +119,14 @@ def _by_ridge(
             "size: one noise for y is several in their units. Give normalize_y=False, "
             "noise='auto', or variance='features'."
         )
-    noises = np.maximum(noises, LEAST_NOISE * setup.prior)
-    mass = sum(float(weights_of(batch).sum()) for batch in source.batches(BATCH_ROWS[1]))
+    weights = [weights_of(batch) for batch in source.batches(BATCH_ROWS[1])]
+    mass = float(sum(part.sum() for part in weights))
+    typical = mass / sum(np.count_nonzero(part) for part in weights)
+    noises = np.maximum(noises, LEAST_NOISE * setup.prior * typical)
     ridge = Ridge(
         mapped(source, units),
         setup.basis,
-        solver_of(estimator, rows, setup.basis.size),
+        solver_of(estimator, source.n_rows, setup.basis.size),
         float(noises[0]) / mass,
         setup.seed,
         estimator.max_passes,

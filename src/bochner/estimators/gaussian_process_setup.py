@@ -21,7 +21,7 @@ from bochner.features import Basis, CenterBasis, Centers, FeatureMap, Fourier, W
 from bochner.kernels import Kernel, Stretched
 from bochner.kernels.kernel import ShiftInvariant
 from bochner.posterior import ExactLikelihood, Hyper, Units, maximum
-from bochner.posterior.feature_posterior import LEAST_NOISE
+from bochner.posterior.feature_posterior import LEAST_NOISE, ROUNDING
 from bochner.posterior.units import weights_of
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
 from bochner.tuning.exact import require_shift_invariant
@@ -78,6 +78,8 @@ def settled(
     estimator: KernelGaussianProcess, source: DataSource, part: bool
 ) -> GaussianProcessSetup:
     """Take from a sample what is open; `part` if the rows are the first of more."""
+    if estimator.variance != "features":
+        require_rows(source, estimator.variance)
     seed = seed_of(estimator.random_state)
     y = source.sample(1).y
     if y is None:
@@ -107,6 +109,15 @@ def settled(
     prior = float(kernel.diagonal(sample.X[:1])[0])
     recipe = recipe_of(estimator)
     return replace(first, kernel=kernel, basis=basis, noise=noise, prior=prior, recipe=recipe)
+
+
+def require_rows(source: DataSource, variance: str) -> None:
+    """Refuse rows whose number nobody knows."""
+    if source.n_rows is None:
+        raise ValueError(
+            f"variance={variance!r} needs to know how many rows there are, since the noise is "
+            "shared among them; got a stream. Give variance='features', or arrays."
+        )
 
 
 def recipe_of(estimator: KernelGaussianProcess) -> str:
@@ -179,14 +190,20 @@ def _learned(
         units = Units.of(batch.y.mean(axis=0), batch.y.var(axis=0))
     y = units(batch).y
     assert y is not None
-    size = float(np.mean(np.square(y))) or 1.0
-    given = None if is_auto(estimator.noise) else float(estimator.noise)  # type: ignore[arg-type]
+    size, typical = _size(y, units), float(weight.mean())
+    given = None if is_auto(estimator.noise) else float(estimator.noise) / typical  # type: ignore[arg-type]
     if given is not None:
         given = max(float(np.mean(given / np.square(units.deviation))) / size, LEAST_NOISE)
     X = np.asarray(batch.X.toarray() if sp.issparse(batch.X) else batch.X, np.float64)
     with single_blas():
-        kernel, noise = _best(setup, mode, (X, y / np.sqrt(size), weight), size, given)
-    return kernel, noise * size if given is None else float(estimator.noise)  # type: ignore[arg-type]
+        kernel, noise = _best(setup, mode, (X, y / np.sqrt(size), weight / typical), size, given)
+    return kernel, noise * size * typical if given is None else float(estimator.noise)  # type: ignore[arg-type]
+
+
+def _size(y: NDArray[np.float64], units: Units) -> float:
+    """Return the mean square of targets in units, 1 if they are constant up to rounding."""
+    found = float(np.mean(np.square(y)))
+    return found if found > ROUNDING**2 * np.square(units.location).max() else 1.0
 
 
 def _best(

@@ -54,8 +54,8 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         it is, a median bandwidth from the rows, unless `scales` says otherwise.
     noise : float or "auto"
         The variance of the noise, in the units of y squared. "auto": of the greatest likelihood,
-        with variance="features" on all rows. Noise below 1e-8 k(x, x) counts as that, so that
-        equal rows with zero noise and different targets give their mean.
+        with variance="features" on all rows. Noise below 1e-8 k(x, x) times the mean weight counts
+        as that, so that equal rows with zero noise and different targets give their mean.
     variance : "features", "operator" or "functions"
         "features": the closed form for a number of features, D; time rows D^2, memory D^2, one
         pass, also over streams. "operator": an operator over random Fourier features, learned

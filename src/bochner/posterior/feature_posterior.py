@@ -18,9 +18,10 @@ from bochner.posterior.feature_sums import FeatureSums, values
 from bochner.posterior.posterior import Posterior, require_few, within
 from bochner.posterior.units import Units
 
-LEAST_NOISE = 1e-8  # of k(x, x): less is lost in the rounding of sums over rows
+LEAST_NOISE = 1e-8  # of k(x, x), for a row of mean weight: less is lost in the rounding of sums
 ROUNDING = 10 * float(np.finfo(np.float64).eps)
 SEARCHED = 3.0  # powers of e about a first guess of the noise
+MOST_SEARCHES = 8
 PRECISION = 0.01  # of the logarithm of the noise
 
 
@@ -114,7 +115,8 @@ def factor(sums: FeatureSums, noise: float) -> NDArray[np.float64]:
 
 def least_noise(sums: FeatureSums, prior: float) -> float:
     """Return a noise below which sums over the rows round more than it adds; prior is k(x, x)."""
-    return max(LEAST_NOISE * prior, ROUNDING * float(np.trace(sums.gram)))
+    typical = sums.mass / max(sums.rows, 1)
+    return max(LEAST_NOISE * prior * typical, ROUNDING * float(np.trace(sums.gram)))
 
 
 def log_likelihood(sums: FeatureSums, units: Units, noises: NDArray[np.float64]) -> float:
@@ -139,17 +141,22 @@ def log_likelihood(sums: FeatureSums, units: Units, noises: NDArray[np.float64])
 def best_noise(sums: FeatureSums, units: Units, guess: float, least: float) -> float:
     """Return the noise, the same for all outputs in `units`, of the greatest likelihood.
 
-    It is searched for on all rows near a guess, which a sample gave: what the features leave of
-    the kernel counts as noise, too.
+    It is searched for on all rows about a guess, which a sample gave: what the features leave of
+    the kernel counts as noise, too. If that is much, the search goes on where it ended.
     """
     outputs = np.ones(len(units.deviation))
-    low, high = np.log(max(guess * np.exp(-SEARCHED), least)), np.log(guess) + SEARCHED
-    if not low < high:
-        return least
-    found = minimize_scalar(
-        lambda t: -log_likelihood(sums, units, np.exp(t) * outputs),
-        bounds=(low, high),
-        method="bounded",
-        options={"xatol": PRECISION},
-    )
-    return float(np.exp(found.x))
+
+    def height(t: float) -> float:
+        return -log_likelihood(sums, units, np.exp(t) * outputs)
+
+    floor, t, tried = np.log(least), float(np.log(max(guess, least))), 0
+    while tried < MOST_SEARCHES:
+        low, high = max(t - SEARCHED, floor), t + SEARCHED
+        found = minimize_scalar(
+            height, bounds=(low, high), method="bounded", options={"xatol": PRECISION}
+        )
+        t, tried = float(found.x), tried + 1
+        at_an_end = t > high - 2 * PRECISION or floor < low > t - 2 * PRECISION
+        if not at_an_end:
+            break
+    return max(float(np.exp(t)), least)
