@@ -104,6 +104,7 @@ def test_functions_on_waves_have_the_posterior_of_these(rows):
     np.testing.assert_allclose(model.predict(T, return_cov=True)[1], covariance, atol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "settings", [{"variance": "operator", "features": Fourier(512)}, {"variance": "functions"}]
 )

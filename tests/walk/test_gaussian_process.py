@@ -29,6 +29,8 @@ def refused(model, message, *data, **more):
         ({"scales": [1.0, 2.0]}, "one scale for each"),
         ({"likelihood_rows": 0}, "likelihood_rows must be"),
         ({"tol": -1}, "tol must be"),
+        ({"max_seconds": 0}, "max_seconds must be None or a positive number"),
+        ({"callbacks": print}, "callbacks must be None or a list of functions"),
         ({"kernel": "precomputed"}, "needs the kernel's values at new rows"),
         ({"kernel": lambda A, B: A @ B.T, "scales": "learn"}, "shift-invariant"),
         ({"features": "fourier"}, "needs a number of features"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from bochner.progress import Progress
@@ -61,10 +62,11 @@ class ProgressBar:
         return bar
 
     def _line(self, progress: Progress) -> dict[str, Any]:
-        note = f"loss {progress.loss:.4g}"
+        note = f"{progress.size:,} features  {progress.rows:,} rows"
         if progress.held_out_loss is not None:
-            note += f"  held out {progress.held_out_loss:.4g}"
-        note += f"  {progress.size:,} features  {progress.rows:,} rows"
+            note = f"held out {progress.held_out_loss:.4g}  {note}"
+        if not math.isnan(progress.loss):  # sums over rows have none
+            note = f"loss {progress.loss:.4g}  {note}"
         # Between two passes the bar belongs to the one that has ended.
         before = progress.pass_ - (progress.position == 0 < progress.pass_)
         line: dict[str, Any] = {"description": f"pass {before + 1}", "note": note}

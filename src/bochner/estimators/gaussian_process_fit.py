@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.data import DataSource, mapped
+from bochner.data import DataSource, RandomAccess, mapped, shuffled
 from bochner.estimators.choices import is_auto
 from bochner.estimators.gaussian_process_setup import GaussianProcessSetup, solver_of
 from bochner.posterior import (
@@ -18,17 +18,20 @@ from bochner.posterior import (
     OperatorPosterior,
     Posterior,
     Ridge,
+    Summation,
     Units,
+    Watch,
     best_noise,
 )
 from bochner.posterior.feature_posterior import LEAST_NOISE, least_noise
-from bochner.posterior.feature_sums import extended, require_few_features
+from bochner.posterior.summation import NOTHING_YET
 from bochner.posterior.units import weights_of
+from bochner.progress import Progress
 
 if TYPE_CHECKING:
     from bochner.estimators.kernel_gaussian_process import KernelGaussianProcess
 
-BATCH_NUMBERS, BATCH_ROWS = 2**23, (256, 8_192)  # features of a batch; its fewest and most rows
+WALKED_ROWS = 8_192  # at a time
 POSTERIORS: dict[str, type[OperatorPosterior] | type[FunctionPosterior]] = {
     "operator": OperatorPosterior,
     "functions": FunctionPosterior,
@@ -54,11 +57,19 @@ def learned(
     setup: GaussianProcessSetup,
     source: DataSource,
     before: FeatureSums | None,
+    watch: Watch,
 ) -> Learned:
     """Return the posterior given the rows, and those of the sums `before`."""
     if estimator.variance == "features":
-        return _by_features(estimator, setup, source, before)
-    return _by_ridge(estimator, setup, mapped(source, setup))
+        return _by_features(estimator, setup, source, before, watch)
+    return _by_ridge(estimator, setup, mapped(source, setup), watch)
+
+
+def watched(posterior: Posterior, watch: Watch) -> Posterior:
+    """Return the posterior with the fits that it makes at new rows, if any, under a watch."""
+    if not isinstance(posterior, FunctionPosterior):
+        return posterior
+    return replace(posterior, ridge=replace(posterior.ridge, watch=watch))
 
 
 def noises_in_units(noise: float, units: Units) -> NDArray[np.float64]:
@@ -71,8 +82,15 @@ def _by_features(
     setup: GaussianProcessSetup,
     source: DataSource,
     before: FeatureSums | None,
+    watch: Watch,
 ) -> Learned:
-    setup, sums = _summed(setup, source, before)
+    begin = NOTHING_YET if before is None else _last(estimator)
+    summation = Summation(setup.basis, before, watch, begin)
+    rows: DataSource = mapped(source, setup)
+    if watch.max_seconds is not None and isinstance(rows, RandomAccess):
+        rows = shuffled(rows)  # so that those the time is enough for stand for all
+    sums = summation.walk(rows, setup.seed)
+    setup = replace(setup, basis=summation.basis)
     units = sums.units if estimator.normalize_y else Units.none(setup.targets.outputs)
     least = least_noise(sums, setup.prior)
     if is_auto(estimator.noise):
@@ -84,29 +102,17 @@ def _by_features(
     return Learned(setup, posterior, units, noises, sums)
 
 
-def _summed(
-    setup: GaussianProcessSetup, source: DataSource, before: FeatureSums | None
-) -> tuple[GaussianProcessSetup, FeatureSums]:
-    """Walk through the rows once; bins grow as rows call for them."""
-    require_few_features(setup.basis.size)
-    basis, sums, least = setup.basis, before, BATCH_ROWS[0]
-    if sums is not None:  # sums are added to in place, and the rows may turn out to be bad
-        sums = replace(sums, gram=sums.gram.copy())
-    rows = max(least, min(BATCH_NUMBERS // max(basis.size or 1, 1), BATCH_ROWS[1]))
-    for batch in mapped(source, setup).batches(rows):
-        if len(batch) == 0:
-            continue
-        assert batch.y is not None  # targets are coded
-        sums = FeatureSums.empty(basis.end(None), batch.y.mean(axis=0)) if sums is None else sums
-        larger, Z = extended(basis, batch.X)
-        sums, basis = sums.grown(larger, basis).added(Z, batch), larger
-    if sums is None:
-        raise ValueError("A Gaussian process needs at least one row; got none.")
-    return replace(setup, basis=basis), sums
+def _last(estimator: KernelGaussianProcess) -> Progress:
+    """Return where the parts so far have come to."""
+    step, rows = (estimator.history_[name][-1] for name in ("step", "rows"))
+    return replace(NOTHING_YET, pass_=estimator.n_iter_, step=step, rows=rows)
 
 
 def _by_ridge(
-    estimator: KernelGaussianProcess, setup: GaussianProcessSetup, source: DataSource
+    estimator: KernelGaussianProcess,
+    setup: GaussianProcessSetup,
+    source: DataSource,
+    watch: Watch,
 ) -> Learned:
     outputs = setup.targets.outputs
     units = Units.learn(source) if estimator.normalize_y else Units.none(outputs)
@@ -119,7 +125,7 @@ def _by_ridge(
             "size: one noise for y is several in their units. Give normalize_y=False, "
             "noise='auto', or variance='features'."
         )
-    weights = [weights_of(batch) for batch in source.batches(BATCH_ROWS[1])]
+    weights = [weights_of(batch) for batch in source.batches(WALKED_ROWS)]
     mass = float(sum(part.sum() for part in weights))
     typical = mass / sum(np.count_nonzero(part) for part in weights)
     noises = np.maximum(noises, LEAST_NOISE * setup.prior * typical)
@@ -129,8 +135,7 @@ def _by_ridge(
         solver_of(estimator, source.n_rows, setup.basis.size),
         float(noises[0]) / mass,
         setup.seed,
-        estimator.max_passes,
-        estimator.tol,
+        watch,
     )
     posterior = POSTERIORS[estimator.variance].learn(setup.kernel, ridge, outputs)
-    return Learned(setup, posterior, units, noises, None)
+    return Learned(setup, watched(posterior, watch.afresh()), units, noises, None)

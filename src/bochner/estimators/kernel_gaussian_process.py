@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Self
 
 import numpy as np
@@ -10,28 +11,30 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from bochner.callbacks import History
 from bochner.compute.pool import threads
 from bochner.compute.random import Random
-from bochner.estimators.gaussian_process_fit import Learned, learned, noises_in_units
-from bochner.estimators.gaussian_process_parameters import GaussianProcessParameters
+from bochner.estimators.convergence import warn_of_limits, warn_of_unseen_rows
+from bochner.estimators.gaussian_process_fit import (
+    Learned,
+    learned,
+    noises_in_units,
+    watched,
+)
+from bochner.estimators.gaussian_process_parameters import (
+    GaussianProcessParameters,
+    has_sums,
+)
 from bochner.estimators.gaussian_process_setup import GaussianProcessSetup, recipe_of, settled
 from bochner.estimators.going_on import unchanged_on_error
 from bochner.estimators.ranges import require_count, require_number
 from bochner.estimators.seeds import seed_of
 from bochner.features import Basis
 from bochner.kernels import Kernel
-from bochner.posterior import FeaturePosterior, FeatureSums, Posterior, Units
+from bochner.loop import INTERRUPTED
+from bochner.posterior import FeaturePosterior, FeatureSums, Posterior, Units, Watch
 from bochner.posterior.posterior import drawn, in_batches
-
-
-def has_sums(estimator: KernelGaussianProcess) -> bool:
-    """Whether all that is known of the rows is a sum over them."""
-    if estimator.variance != "features":
-        raise AttributeError(
-            f"variance={estimator.variance!r} keeps no sums over the rows: give "
-            "variance='features' for partial_fit and log_marginal_likelihood."
-        )
-    return True
+from bochner.progress import Progress
 
 
 class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type: ignore[misc]
@@ -82,12 +85,16 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
     likelihood_rows : int
         Rows of the sample on which the likelihood is maximised, in time their cube.
     max_passes : int or None
-        A limit for the solver.
+        A limit for the solver, which warns if it has not converged by then.
+    max_seconds : float or None
+        A limit for `fit`, at the end of the batch under way, and for each 1,024 functions that
+        `predict` learns. "features" has then the posterior of the rows that were seen, in random
+        order if they are arrays, and warns how many these are.
     tol : float
         For stochastic solvers: the share of the first loss that passes have to gain; 0 means that
-        only `max_passes` ends them.
-    n_jobs, memory_budget, random_state
-        As for `KernelRegressor`.
+        only limits end them.
+    n_jobs, memory_budget, random_state, callbacks, verbose
+        As for `KernelRegressor`; for "functions" `predict` tells its progress, too.
 
     Attributes
     ----------
@@ -99,6 +106,8 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         Mean and covariance in the units inside.
     basis_ : Basis
         The features.
+    n_iter_, history_, stopped_because_
+        As for `KernelRegressor`; "features" know of no loss.
 
     Examples
     --------
@@ -116,6 +125,7 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
     kernel_: Kernel
     basis_: Basis
     posterior_: Posterior
+    history_: dict[str, list[Any]]
     noise_: float | NDArray[np.float64]
     _units: Units
     _setup: GaussianProcessSetup
@@ -127,22 +137,28 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         A weight is a precision: a row of weight 2 has half the noise.
         """
         self._check_parameters()
+        watch = self._watch(history := History(), began=time.perf_counter())
         with unchanged_on_error(self), threads(self.n_jobs):
             source = self._source(X, y, sample_weight, reset=True, least=2)
-            self._store(learned(self, settled(self, source, part=False), source, None))
+            setup = settled(self, source, part=False)
+            self._store(learned(self, setup, source, None, watch), watch.ends[-1], history)
+        self._last_word(watch, "The fit", source.n_rows)
         return self
 
     @available_if(has_sums)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows. The first call settles kernel, features and number of columns."""
+        """Add rows, all of them. The first call settles kernel, features and number of columns."""
         self._check_parameters()
+        watch = self._watch(history := History(), limited=False)
         before = self._sums if self.__sklearn_is_fitted__() else None
         if before is not None:
             self._setup.require(recipe_of(self))
+            history.columns = {name: list(values) for name, values in self.history_.items()}
         with unchanged_on_error(self), threads(self.n_jobs):
             source = self._source(X, y, sample_weight, reset=before is None, least=1)
             setup = settled(self, source, part=True) if before is None else self._setup
-            self._store(learned(self, setup, source, before))
+            self._store(learned(self, setup, source, before, watch), watch.ends[-1], history)
+        self._last_word(watch, "The fit", source.n_rows)
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
@@ -154,23 +170,27 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         """
         if return_std and return_cov:
             raise ValueError("At most one of return_std and return_cov can be asked for.")
-        rows, posterior = self._rows(X), self.posterior_
+        rows, watch, targets = self._rows(X), self._watch(), self._setup.targets
+        posterior, found = watched(self.posterior_, watch), None
         with threads(self.n_jobs):
-            mean = self._shaped(self._units.undone(in_batches(posterior.mean, rows)))
+            mean = targets.restore(self._units.undone(in_batches(posterior.mean, rows)))
             if return_cov:
                 found = posterior.covariance(rows) * np.square(self._units.deviation)
-                return mean, found[:, :, 0] if self._setup.targets.flat else found
+                found = found[:, :, 0] if targets.flat else found
             if return_std:
                 found = np.sqrt(in_batches(posterior.variance, rows))
-                return mean, self._shaped(found * self._units.deviation)
-        return mean
+                found = targets.restore(found * self._units.deviation)
+        self._last_word(watch, "A fit of functions for the variance")
+        return mean if found is None else (mean, found)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> NDArray[np.float64]:
         """Draw functions from the posterior: their values, (rows[, outputs], n_samples)."""
         require_count("n_samples", n_samples)
-        rows = self._rows(X)
+        rows, watch = self._rows(X), self._watch()
         with threads(self.n_jobs):
-            values = drawn(self.posterior_, rows, n_samples, Random(seed_of(random_state)))
+            posterior = watched(self.posterior_, watch)
+            values = drawn(posterior, rows, n_samples, Random(seed_of(random_state)))
+        self._last_word(watch, "A fit of functions for the covariance")
         values = np.moveaxis(self._units.undone(np.moveaxis(values, 1, 2)), 2, 1)
         return values[:, 0] if self._setup.targets.flat else values
 
@@ -190,15 +210,23 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         return self._setup.rows(X)
 
-    def _shaped(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._setup.targets.restore(values)
+    def _last_word(self, watch: Watch, what: str, rows: int | None = None) -> None:
+        """Pass a Ctrl-C on once what was learned is stored, or say what a limit has left out."""
+        if any(end.reason is INTERRUPTED for end in watch.ends):
+            raise KeyboardInterrupt
+        if self.variance == "features":
+            warn_of_unseen_rows(watch.ends, rows)
+        else:
+            warn_of_limits(watch.ends, self.tol, what)
 
-    def _store(self, found: Learned) -> None:
+    def _store(self, found: Learned, end: Progress, history: History) -> None:
         self._setup, self._sums, self._units = found.setup, found.sums, found.units
         self.kernel_, self.posterior_ = found.setup.kernel, found.posterior
         self.basis_ = found.setup.basis
         noise = found.noises * np.square(found.units.deviation)
         self.noise_ = float(noise[0]) if found.setup.targets.flat else noise
+        self.n_iter_ = end.pass_ + (end.position > 0)
+        self.history_, self.stopped_because_ = history.columns, str(end.reason)
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
         return self._numbers(X, y, reset=reset, least=least)

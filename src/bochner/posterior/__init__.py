@@ -8,7 +8,9 @@ from bochner.posterior.maximum import Hyper, maximum
 from bochner.posterior.operator_posterior import OperatorPosterior
 from bochner.posterior.posterior import Posterior
 from bochner.posterior.ridge import Ridge
+from bochner.posterior.summation import Summation
 from bochner.posterior.units import Units
+from bochner.posterior.watch import Watch
 
 __all__ = [
     "ExactLikelihood",
@@ -19,7 +21,9 @@ __all__ = [
     "OperatorPosterior",
     "Posterior",
     "Ridge",
+    "Summation",
     "Units",
+    "Watch",
     "best_noise",
     "maximum",
 ]

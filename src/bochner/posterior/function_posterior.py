@@ -43,7 +43,7 @@ class FunctionPosterior(Posterior):
                 "variance='functions' reads the training rows again for every new test row; got "
                 "an iterator, which is read once. Give arrays, or variance='features'."
             )
-        return cls(kernel, ridge, ridge.fitted(_own), outputs)
+        return cls(kernel, ridge, ridge.learned(_own), outputs)
 
     def mean(self, X: Any) -> NDArray[np.float64]:
         """Return the function learned for the targets."""

@@ -42,7 +42,7 @@ class OperatorPosterior(Posterior):
             assert batch.y is not None  # targets are coded
             return np.hstack([basis.columns(basis.encode(batch.X)), batch.y])
 
-        return cls(kernel, ridge.fitted(targets), outputs)
+        return cls(kernel, ridge.learned(targets), outputs)
 
     def mean(self, X: Any) -> NDArray[np.float64]:
         """Return the function learned for the targets."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch, DataSource, RandomAccess, mapped, shuffled
 from bochner.features import Basis
-from bochner.loop import run
+from bochner.loop import INTERRUPTED, run
 from bochner.losses import Squared
+from bochner.posterior.watch import Watch
 from bochner.problem import Expansion, Problem
 from bochner.solvers import Solver
-from bochner.stopping import Passes, Solved, Stop, Tolerance
-
-MOST_PASSES = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +37,8 @@ class Ridge:
         noise / sum w.
     seed : int
         Determines the order of the rows.
-    max_passes : int or None
-        A limit; None is a thousand.
-    tol : float
-        Of the training loss, for solvers that know no optimum: see `Tolerance`; 0 for none.
+    watch : Watch
+        Limits, those who are told the progress, and how fits ended.
     """
 
     source: DataSource
@@ -50,11 +46,17 @@ class Ridge:
     solver: Solver[Any]
     alpha: float
     seed: int
-    max_passes: int | None
-    tol: float
+    watch: Watch = field(default_factory=Watch)
 
     def fitted(self, targets: Callable[[Batch], NDArray[Any]]) -> Expansion:
-        """Return the function for targets made of the batches."""
+        """Return the function for targets made of the batches; a Ctrl-C is raised."""
+        found = self.learned(targets)
+        if self.watch.ends[-1].reason is INTERRUPTED:
+            raise KeyboardInterrupt
+        return found
+
+    def learned(self, targets: Callable[[Batch], NDArray[Any]]) -> Expansion:
+        """Return the function as far as it was learned when the watch, or a Ctrl-C, ended it."""
 
         def with_targets(batch: Batch) -> Batch:
             return replace(batch, y=np.asarray(targets(batch), np.float64))
@@ -68,11 +70,13 @@ class Ridge:
         problem = Problem(
             self.basis, Squared(), self.alpha, outputs.shape[1], False, rows, self.seed
         )
-        solution = run(self.solver, problem, source, stop=self._rule())
+        solution = run(
+            self.solver,
+            problem,
+            source,
+            stop=self.watch.rule(self.solver),
+            callbacks=self.watch.callbacks,
+            used=self.watch.used,
+        )
+        self.watch.ended(solution.progress)
         return solution.expansion.simplified()
-
-    def _rule(self) -> Stop:
-        passes = MOST_PASSES if self.max_passes is None else self.max_passes
-        rule: Stop = Passes(passes) | Solved()
-        judged = self.tol > 0 and self.solver.walks == "shuffled"
-        return rule | Tolerance(self.tol) if judged else rule
