@@ -149,6 +149,21 @@ def test_the_likelihood_is_the_density_of_the_targets(rows, normalize):
     assert model.log_marginal_likelihood(NOISE) == pytest.approx(expected, rel=1e-6)
 
 
+def test_functions_have_the_likelihood_of_the_exact_posterior(rows):
+    X, y, weight, _ = rows
+    weight[::7] = 0
+    Y = np.column_stack([y, y**2])
+    settings = {"noise": "auto", "normalize_y": True}
+    exact = process(features=Centers()).set_params(**settings).fit(X, Y, weight)
+    model = process(variance="functions").set_params(**settings).fit(X, Y, weight)
+    expected = exact.log_marginal_likelihood(NOISE)
+    assert model.log_marginal_likelihood(NOISE) == pytest.approx(expected, rel=1e-6)
+    same = model.set_params(noise=NOISE, normalize_y=False).fit(X, y, weight)
+    assert same.log_marginal_likelihood() == same.log_marginal_likelihood(NOISE)
+    with pytest.raises(ValueError, match=r"likelihood_rows=299 rows; got 300. Raise"):
+        model.set_params(likelihood_rows=299).log_marginal_likelihood()
+
+
 def test_what_is_learned_is_what_scikit_learn_learns(rows):
     X, y, _, T = rows
     theirs = GaussianProcessRegressor(

@@ -52,9 +52,14 @@ def test_streams_are_for_features(variance):
     blocks = ((X[i : i + 20], Y[i : i + 20]) for i in (0, 20, 40))
     refused(KernelGaussianProcess(variance=variance), "variance='features'", blocks)
     assert not hasattr(KernelGaussianProcess(variance=variance), "partial_fit")
-    assert not hasattr(KernelGaussianProcess(variance=variance), "log_marginal_likelihood")
     early = KernelGaussianProcess(np.dot, variance=variance, scales="learn")  # no such scales
     refused(early, "got a stream", ((X, Y) for _ in range(2)))
+
+
+def test_an_operator_knows_no_likelihood():
+    with pytest.raises(AttributeError) as error:
+        KernelGaussianProcess(variance="operator").log_marginal_likelihood()
+    assert "variance='features'" in str(error.value.__cause__)
 
 
 def test_a_failed_part_leaves_what_was_known():

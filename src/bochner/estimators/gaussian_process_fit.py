@@ -24,6 +24,7 @@ from bochner.posterior import (
     best_noise,
 )
 from bochner.posterior.feature_posterior import LEAST_NOISE, least_noise
+from bochner.posterior.row_likelihood import row_likelihood
 from bochner.posterior.summation import NOTHING_YET
 from bochner.posterior.units import weights_of
 from bochner.progress import Progress
@@ -70,6 +71,18 @@ def watched(posterior: Posterior, watch: Watch) -> Posterior:
     if not isinstance(posterior, FunctionPosterior):
         return posterior
     return replace(posterior, ridge=replace(posterior.ridge, watch=watch))
+
+
+def likelihood(
+    posterior: Posterior, noises: NDArray[np.float64], units: Units, most_rows: int
+) -> float:
+    """Return log p(y | X) for variances of the noise in `units`."""
+    if isinstance(posterior, FeaturePosterior):
+        return posterior.log_likelihood(noises)
+    assert isinstance(posterior, FunctionPosterior)
+    kernel, rows = posterior.kernel, posterior.ridge.source
+    found, count = row_likelihood(kernel, rows, noises, most_rows)
+    return found - count * float(np.log(units.deviation).sum())
 
 
 def noises_in_units(noise: float, units: Units) -> NDArray[np.float64]:

@@ -110,7 +110,17 @@ def has_sums(estimator: GaussianProcessParameters) -> bool:
     """Whether all that is known of the rows is a sum over them."""
     if estimator.variance != "features":
         raise AttributeError(
-            f"variance={estimator.variance!r} keeps no sums over the rows: give "
-            "variance='features' for partial_fit and log_marginal_likelihood."
+            f"variance={estimator.variance!r} keeps no sums over the rows, to which others could "
+            "be added. Give variance='features' for partial_fit."
+        )
+    return True
+
+
+def has_likelihood(estimator: GaussianProcessParameters) -> bool:
+    """Whether sums over the rows, or the rows themselves, are kept."""
+    if estimator.variance == "operator":
+        raise AttributeError(
+            "variance='operator' keeps neither the rows nor sums over them, which a likelihood "
+            "needs. Give variance='features', with the same features, for log_marginal_likelihood."
         )
     return True

@@ -18,11 +18,13 @@ from bochner.estimators.convergence import warn_of_limits, warn_of_unseen_rows
 from bochner.estimators.gaussian_process_fit import (
     Learned,
     learned,
+    likelihood,
     noises_in_units,
     watched,
 )
 from bochner.estimators.gaussian_process_parameters import (
     GaussianProcessParameters,
+    has_likelihood,
     has_sums,
 )
 from bochner.estimators.gaussian_process_setup import GaussianProcessSetup, recipe_of, settled
@@ -32,7 +34,7 @@ from bochner.estimators.seeds import seed_of
 from bochner.features import Basis
 from bochner.kernels import Kernel
 from bochner.loop import INTERRUPTED
-from bochner.posterior import FeaturePosterior, FeatureSums, Posterior, Units, Watch
+from bochner.posterior import FeatureSums, Posterior, Units, Watch
 from bochner.posterior.posterior import drawn, in_batches
 from bochner.progress import Progress
 
@@ -128,6 +130,7 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
     history_: dict[str, list[Any]]
     noise_: float | NDArray[np.float64]
     _units: Units
+    _noises: NDArray[np.float64]
     _setup: GaussianProcessSetup
     _sums: FeatureSums | None
 
@@ -194,16 +197,19 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         values = np.moveaxis(self._units.undone(np.moveaxis(values, 1, 2)), 2, 1)
         return values[:, 0] if self._setup.targets.flat else values
 
-    @available_if(has_sums)  # type: ignore[untyped-decorator]
+    @available_if(has_likelihood)  # type: ignore[untyped-decorator]
     def log_marginal_likelihood(self, noise: float | None = None) -> float:
-        """Return log p(y | X) on the features, for the fitted noise or another variance."""
+        """Return log p(y | X) for the fitted noise or another variance.
+
+        On the features, or for "functions", of up to `likelihood_rows` rows, for the kernel itself.
+        """
         check_is_fitted(self)
-        posterior = self.posterior_
-        assert isinstance(posterior, FeaturePosterior)
-        if noise is None:
-            return posterior.log_likelihood(posterior.noises)
-        require_number("noise", noise, positive=True)
-        return posterior.log_likelihood(noises_in_units(noise, posterior.units))
+        noises = self._noises
+        if noise is not None:
+            require_number("noise", noise, positive=True)
+            noises = noises_in_units(noise, self._units)
+        with threads(self.n_jobs):
+            return likelihood(self.posterior_, noises, self._units, self.likelihood_rows)
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -223,6 +229,7 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         self._setup, self._sums, self._units = found.setup, found.sums, found.units
         self.kernel_, self.posterior_ = found.setup.kernel, found.posterior
         self.basis_ = found.setup.basis
+        self._noises = found.noises
         noise = found.noises * np.square(found.units.deviation)
         self.noise_ = float(noise[0]) if found.setup.targets.flat else noise
         self.n_iter_ = end.pass_ + (end.position > 0)
