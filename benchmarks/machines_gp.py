@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
+from binning_sets import quietly
 from bochner import KernelGaussianProcess
 from bochner.compute.random import Random
 from bochner.data import RadialWave
@@ -93,7 +94,9 @@ def convergence() -> list[Line]:
         model = KernelGaussianProcess(
             kernel, NOISE, normalize_y=False, tol=0.0, random_state=0, **settings
         )
-        (f, s), seconds = timed(lambda: model.fit(X, y).predict(T, return_std=True))
+        (f, s), seconds = timed(
+            lambda: quietly(lambda: model.fit(X, y).predict(T, return_std=True))
+        )
         return {"way": name, "effort": effort, "seconds": seconds, **far(f, s**2)}
 
     def far(f: Any, v: Any) -> Line:
