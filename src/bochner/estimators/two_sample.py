@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bochner.compute.pool import threads
-from bochner.compute.products import gram, product
+from bochner.compute.products import gram, transposed_product
 from bochner.compute.random import Random
 from bochner.data import Batch
 from bochner.estimators.choices import is_auto
@@ -23,7 +23,7 @@ from bochner.kernels import Gaussian, Kernel
 
 Array = NDArray[np.float64]
 
-SAMPLE_ROWS = 256  # of either sample, for the bandwidth
+SAMPLE_ROWS = 128  # of either sample, for the bandwidth
 SIGNS = 0x5169  # keeps these draws apart from others of the same seed
 FEWEST_PAIRS = 8  # that a normal law is a fair picture of
 
@@ -164,10 +164,10 @@ class _Permuted:
 
     def add(self, pair: Pair) -> None:
         z, lost = pair.difference, pair.lost
-        places = _bits(self.rng, len(self.taken), len(z)).astype(z.dtype)
-        self.taken[:, :-1] += product(places, z)
+        places = _bits(self.rng, len(z), len(self.taken)).astype(z.dtype)
+        self.taken[:, :-1] += transposed_product(z, places).T
         if lost is not None:
-            self.taken[:, -1] += places @ lost
+            self.taken[:, -1] += lost @ places
 
     def pvalue(self, sums: _Sums) -> float:
         """Return the share of changes, none at all among them, that lie as far apart."""
