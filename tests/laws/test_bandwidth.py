@@ -1,6 +1,7 @@
 """Laws of bandwidth="auto": held-out rows find it, in proportion to the columns."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -13,7 +14,7 @@ from bochner import (
     RandomFourier,
     two_sample_test,
 )
-from bochner.kernels import Gaussian, Laplacian, Matern, Stretched
+from bochner.kernels import Cauchy, Gaussian, Laplacian, Matern, Stretched
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, (4_000, 2)).astype(np.float32)
@@ -110,3 +111,31 @@ def test_without_targets_it_is_refused(use):
 def test_another_text_is_refused():
     with pytest.raises(ValueError, match='"median" or "auto"'):
         fitted(Gaussian("wide"))
+
+
+def test_composite_kernels_have_none():
+    with pytest.raises(ValueError, match="of which it is the whole kernel"):
+        fitted(2.0 * Gaussian("auto"))
+
+
+@pytest.mark.parametrize("scales", ["learn", None])
+def test_beside_categories_it_is_for_the_kernel_of_bins(scales):
+    table = pd.DataFrame({"kind": np.where(X[:, 1] > 0, "a", "b"), "x": X[:, 0]})
+    y = np.sin(20 * X[:, 0]) * (X[:, 1] > 0)
+    settings = {"features": "binning", "scales": scales, "random_state": 0}
+    found = KernelRegressor(Laplacian("auto"), **settings).fit(table, y)
+    assert found.score(table, y) > 0.9
+    with pytest.raises(ValueError, match="beside categories is for Laplacian kernels"):
+        KernelRegressor(Cauchy("auto"), **settings).fit(table, y)
+
+
+def test_scales_of_another_number_are_refused():
+    with pytest.raises(ValueError, match="a number for each of the 2 columns"):
+        fitted(Gaussian("auto"), scales=[1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(("kind", "features"), KERNELS.values(), ids=KERNELS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_limit_of_time_holds_for_it(kind, features):
+    hurried = fitted(kind("auto"), features, max_seconds=1e-3)
+    assert isinstance(hurried.kernel_.bandwidth, float)

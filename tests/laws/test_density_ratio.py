@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from bochner import DensityRatio
 from bochner.data import ArraySource
@@ -184,3 +185,9 @@ def test_sparse_rows_are_learned_like_dense_ones(samples, loss):
 def test_samples_in_two_forms_are_refused(samples):
     with pytest.raises(ValueError, match="One sample is sparse and the other is not"):
         quick().fit(samples[0], sp.csr_matrix(samples[1]))
+
+
+def test_a_fit_that_did_not_converge_says_so(samples, monkeypatch):
+    monkeypatch.setattr("bochner.estimators.density_ratio_fit.MOST_PASSES", 1)
+    with pytest.warns(ConvergenceWarning, match="The fit ended before it converged: 1 pass"):
+        DensityRatio(Gaussian(2.0), alpha=1e-6, random_state=0).fit(*samples)

@@ -233,3 +233,18 @@ def test_chunks_that_cannot_be_gone_on_with_are_refused(samples):
         model.partial_fit(X[:, :1], Y[:, :1])
     with pytest.raises(ValueError, match="Going on needs what the first call had"):
         model.set_params(loss="exponential").partial_fit(X, Y)
+
+
+def test_chunks_of_a_row_are_learned_or_held_out(samples):
+    model = quick().partial_fit(*(rows[:2_000] for rows in samples))
+    for X, Y in chunks([rows[2_000:2_030] for rows in samples], 30):
+        model.partial_fit(X, Y)
+    assert np.isfinite(model.kl_divergence_)
+
+
+def test_rows_in_another_form_than_the_first_are_refused(samples):
+    X, Y = (rows[:500] for rows in samples)
+    model = quick().partial_fit(X, Y)
+    for given in ((sp.csr_array(X), Y), (sp.csr_array(X), sp.csr_array(Y))):
+        with pytest.raises(ValueError, match="One sample is sparse and the other is not"):
+            model.partial_fit(*given)

@@ -97,6 +97,16 @@ def test_a_weight_is_a_repetition(regression, features):
 
 
 @every_variance
+def test_rows_of_little_weight_do_not_set_the_units(variance):
+    rng = np.random.default_rng(0)
+    X, wild = rng.uniform(-3, 3, size=(400, 1)), np.arange(400) % 2 == 0
+    y = np.sin(2 * X[:, 0]) + np.where(wild, 100.0, 0.1) * rng.normal(size=400)
+    model = KernelGaussianProcess(variance=variance, random_state=0)
+    model.fit(X, y, np.where(wild, 1e-6, 1.0))
+    assert 0.3 < model.predict([[30.0]], return_std=True)[1][0] < 5.0
+
+
+@every_variance
 @pytest.mark.parametrize("noise", ["auto", 0.0])
 def test_weights_in_other_units_change_nothing_but_the_noise(regression, variance, noise):
     X, y = regression[0][:100], regression[1][:100]

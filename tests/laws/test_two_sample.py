@@ -135,11 +135,17 @@ def test_a_weight_is_a_repetition(samples):
 
 def test_equal_weights_are_none(samples):
     X, Y = samples
-    alike, plain = (
-        two_sample_test(X, Y + shift, sample_weight_X=w, random_state=0)
-        for w, shift in ((np.full(len(X), 3.0), 0.0), (None, 0.0))
-    )
-    assert alike.statistic == pytest.approx(plain.statistic, rel=1e-5)
+    Y = Y - [0.55, 0.0, 0.0]
+    plain = two_sample_test(X, Y, random_state=0)
+    assert 0.01 < plain.pvalue < 0.99
+    for w, v in ((3.0, None), (1e-40, 1e40)):
+        weights = {
+            "sample_weight_X": np.full(len(X), w),
+            "sample_weight_Y": None if v is None else np.full(len(Y), v),
+        }
+        alike = two_sample_test(X, Y, **weights, random_state=0)
+        assert alike.statistic == pytest.approx(plain.statistic, rel=1e-5)
+        assert alike.pvalue == plain.pvalue
 
 
 def test_weighted_samples_of_one_law_are_told_apart_as_often_as_the_level_says():

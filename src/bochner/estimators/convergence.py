@@ -40,8 +40,8 @@ def warn_of_limits(ends: Sequence[Progress], tol: float, what: str) -> None:
     if np.isfinite(last.optimality):
         far = f"the optimality residual is {last.optimality:.2g}"
     warnings.warn(
-        f"{what} ended before it converged: {last.reason}, and {far}. Raise max_passes or "
-        "max_seconds, or leave both None.",
+        f"{what} ended before it converged: {last.reason}, and {far}. Raise limits of "
+        "passes or time that you gave, or choose another solver or regularisation.",
         ConvergenceWarning,
         stacklevel=4,
     )

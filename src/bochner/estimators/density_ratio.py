@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.compute.pool import threads
 from bochner.data import DataSource
+from bochner.estimators.convergence import warn_of_limits
 from bochner.estimators.density_ratio_course import Course
-from bochner.estimators.density_ratio_fit import RatioFit, divergence, values
+from bochner.estimators.density_ratio_fit import RatioFit, divergence, normalised, values
 from bochner.estimators.going_on import unchanged_on_error
 from bochner.estimators.ranges import require_jobs
 from bochner.estimators.sample_pair import SamplePair, two_sources
@@ -50,9 +51,10 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     loss : "logistic" or "exponential"
         Logistic is the steadier one where the ratio is large.
     size : int
-        The number of centres, or of random Fourier features of streams.
+        The number of centres, or of random Fourier features of streams, which are even.
     alpha : float or "auto"
-        The regularisation, of a mean over the rows; "auto" chooses it.
+        The regularisation, of a mean over the rows; "auto" chooses it, for 100,000 rows where
+        nobody knows how many will come.
     held_out : float
         The share of either sample that is held out, between 0 and 1.
     random_state, n_jobs, memory_budget
@@ -107,7 +109,8 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         """Fit to a sample X of p and a sample Y of q with the same columns.
 
         They are arrays or sparse rows, or either is a source or an iterator of blocks of rows, or
-        of blocks (rows, None, weights).
+        of blocks (rows, None, weights). In streams both samples have the same mass in each batch of
+        8,192 rows, so that weights count beside those of their batch.
         """
         asked, given = self._asked(), (X, Y, sample_weight_X, sample_weight_Y)
         with unchanged_on_error(self), threads(self.n_jobs):
@@ -196,10 +199,12 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         """Learn from rows at hand."""
         learned, judged = fit.split(pair)
         choice = fit.chosen(learned, judged)
-        self.expansion_ = fit.function(learned, choice, self.size)
+        solution = fit.solved(learned, choice, self.size)
+        self.expansion_ = normalised(solution.expansion.simplified(), learned)
         self.kernel_, self.alpha_ = choice.kernel, fit.alpha_for(choice, len(learned))
         self.kl_divergence_ = divergence(self.expansion_, judged)
         self._course = None
+        warn_of_limits([solution.progress], 0.0, "The fit")
 
     def _go_on(self, course: Course, x: DataSource, y: DataSource, stop: Stop) -> None:
         """Learn from rows as they come."""

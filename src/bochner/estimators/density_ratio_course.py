@@ -11,6 +11,7 @@ from bochner.data import Batch, DataSource, HeldOut, RandomAccess, hold_out, shu
 from bochner.estimators.density_ratio_fit import LOSSES, RatioFit, normalised
 from bochner.estimators.going_on import on_new_rows
 from bochner.estimators.pair_stream import PairStream
+from bochner.estimators.pairs import require_one_form
 from bochner.estimators.sample_pair import SamplePair
 from bochner.features import Fourier, prepare
 from bochner.kernels import Kernel
@@ -72,6 +73,9 @@ class Course:
         if training is not None:
             training = on_new_rows(training, solver, self.problem)
             before = training.step
+        for source, held in zip((x, y), self.held_out, strict=True):
+            if held is not None:
+                require_one_form(source.sample(1).X, held.X)
         rests = [
             _split(self.fit, source, held, self.calls)
             for source, held in zip((x, y), self.held_out, strict=True)
@@ -81,9 +85,10 @@ class Course:
         solution = run(solver, self.problem, pairs, stop=stop, training=training)
         if solution.reason is INTERRUPTED:
             raise KeyboardInterrupt
-        if solution.training.step == before:
+        kept = [rest.held_out() for rest in rests]
+        if solution.training.step == before and (before == 0 or kept == [None, None]):
             raise ValueError("No rows of both samples have a positive weight. Give such rows.")
-        x_held, y_held = map(_joined, self.held_out, (rest.held_out() for rest in rests))
+        x_held, y_held = map(_joined, self.held_out, kept)
         after = replace(
             self,
             training=solution.training,

@@ -23,7 +23,7 @@ from bochner.estimators.ranges import (
 from bochner.estimators.sample_pair import SamplePair
 from bochner.features import Centers, prepare
 from bochner.kernels import Gaussian, Kernel
-from bochner.loop import INTERRUPTED, run
+from bochner.loop import INTERRUPTED, Solution, run
 from bochner.losses import DensityDual, Logistic, Loss
 from bochner.losses.ranges import require_share
 from bochner.problem import Expansion, Problem
@@ -100,6 +100,10 @@ class RatioFit:
 
     def function(self, pair: SamplePair, choice: Choice, size: int) -> Expansion:
         """Return f by Nystroem, with the constant that makes the mean ratio over q equal to 1."""
+        return normalised(self.solved(pair, choice, size).expansion.simplified(), pair)
+
+    def solved(self, pair: SamplePair, choice: Choice, size: int) -> Solution:
+        """Run Nystroem on rows at hand."""
         source: ArraySource = pair.stacked(Random(self.seed, SPLIT))
         memory = memory_budget(self.memory)
         centers = Centers(min(size, len(pair)))
@@ -110,7 +114,7 @@ class RatioFit:
         found = run(Nystroem(), problem, source, stop=Solved() | Passes(MOST_PASSES))
         if found.reason is INTERRUPTED:
             raise KeyboardInterrupt
-        return normalised(found.expansion.simplified(), pair)
+        return found
 
 
 def values(f: Expansion, X: Any) -> NDArray[np.float64]:

@@ -26,7 +26,7 @@ from bochner.posterior import (
 from bochner.posterior.feature_posterior import LEAST_NOISE, least_noise
 from bochner.posterior.row_likelihood import row_likelihood
 from bochner.posterior.summation import NOTHING_YET
-from bochner.posterior.units import weights_of
+from bochner.posterior.units import require_mass, weights_of
 from bochner.progress import Progress
 
 if TYPE_CHECKING:
@@ -79,7 +79,11 @@ def likelihood(
     """Return log p(y | X) for variances of the noise in `units`."""
     if isinstance(posterior, FeaturePosterior):
         return posterior.log_likelihood(noises)
-    assert isinstance(posterior, FunctionPosterior)
+    if not isinstance(posterior, FunctionPosterior):
+        raise ValueError(
+            "This posterior is an operator, of which no likelihood is known. Fit it anew with "
+            "variance='features' or 'functions'."
+        )
     kernel, rows = posterior.kernel, posterior.ridge.source
     found, count = row_likelihood(kernel, rows, noises, most_rows)
     return found - count * float(np.log(units.deviation).sum())
@@ -138,9 +142,12 @@ def _by_ridge(
             "size: one noise for y is several in their units. Give normalize_y=False, "
             "noise='auto', or variance='features'."
         )
-    weights = [weights_of(batch) for batch in source.batches(WALKED_ROWS)]
-    mass = float(sum(part.sum() for part in weights))
-    typical = mass / sum(np.count_nonzero(part) for part in weights)
+    mass, some = 0.0, 0
+    for batch in source.batches(WALKED_ROWS):
+        weight = weights_of(batch)
+        mass, some = mass + float(weight.sum()), some + int(np.count_nonzero(weight))
+    require_mass(mass)
+    typical = mass / some
     noises = np.maximum(noises, LEAST_NOISE * setup.prior * typical)
     ridge = Ridge(
         mapped(source, units),

@@ -187,7 +187,9 @@ def _learned(
         return setup.kernel, FIRST_NOISE if is_auto(estimator.noise) else float(estimator.noise)
     units = Units.none(batch.y.shape[1])
     if estimator.normalize_y:
-        units = Units.of(batch.y.mean(axis=0), batch.y.var(axis=0))
+        mean = np.average(batch.y, axis=0, weights=weight)
+        squares = np.average(np.square(batch.y - mean), axis=0, weights=weight)
+        units = Units.of(mean, squares)
     y = units(batch).y
     assert y is not None
     size, typical = _size(y, units), float(weight.mean())

@@ -69,7 +69,7 @@ class KernelWitness(BaseEstimator):  # type: ignore[misc]
         return witness
 
     def fit(self, X: Any, Y: Any, sample_weight_X: Any = None, sample_weight_Y: Any = None) -> Self:
-        """Fit to two samples: arrays, sources or iterators of blocks."""
+        """Fit to two samples, weighted or not: arrays, sources or iterators of blocks."""
         from bochner.estimators.two_sample import two_sample_test  # which gives witnesses
 
         found = two_sample_test(
@@ -85,6 +85,7 @@ class KernelWitness(BaseEstimator):  # type: ignore[misc]
         ).witness
         self.kernel_, self.expansion_ = found.kernel_, found.expansion_
         self.n_features_in_ = found.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
         if not is_stream(X):
             validate_data(self, X, skip_check_array=True)
         return self

@@ -35,23 +35,28 @@ class Pair:
 
     @property
     def difference(self) -> NDArray[np.float32]:
-        """w phi(x) - v phi(y) of the rows that have a partner."""
-        shared = min(len(self.x), len(self.y))
-        x, y = self.x[:shared], self.y[:shared]
-        if self.w is not None:
-            x = x * self.w[:shared, None].astype(x.dtype)
-        if self.v is not None:
-            y = y * self.v[:shared, None].astype(y.dtype)
-        return x - y
+        """phi(x) - phi(y) of the rows that have a partner."""
+        shared = self.shared
+        return self.x[:shared] - self.y[:shared]
 
     @property
-    def lost(self) -> Weight:
-        """w - v of these rows, None if no row has a weight."""
-        if self.w is None and self.v is None:
-            return None
-        shared = min(len(self.x), len(self.y))
-        w, v = (np.ones(shared) if one is None else one[:shared] for one in (self.w, self.v))
-        return w - v
+    def shared(self) -> int:
+        """How many rows have a partner."""
+        return min(len(self.x), len(self.y))
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.w is not None or self.v is not None
+
+    def weighted(self) -> list[NDArray[np.float64]]:
+        """Return w phi(x) beside w, and v phi(y) beside v, of the rows that have a partner."""
+        found = []
+        for features, weight in ((self.x, self.w), (self.y, self.v)):
+            w = np.ones(len(features)) if weight is None else weight
+            both = np.hstack([w[:, None] * features, w[:, None]])
+            found.append(np.ascontiguousarray(both[: self.shared]))
+        return found
 
 
 def two_samples(X: Any, Y: Any, w: Any = None, v: Any = None) -> tuple[DataSource, DataSource]:
@@ -61,8 +66,7 @@ def two_samples(X: Any, Y: Any, w: Any = None, v: Any = None) -> tuple[DataSourc
         raise ValueError(
             f"Both samples need the same columns; got {x.n_columns} of X and {y.n_columns} of Y."
         )
-    if not is_stream(X) and not is_stream(Y) and sp.issparse(X) != sp.issparse(Y):
-        raise ValueError("One sample is sparse and the other is not. Give both in one form.")
+    require_one_form(x.sample(1).X, y.sample(1).X)
     return x, y
 
 
@@ -76,6 +80,12 @@ def paired(x: DataSource, y: DataSource, basis: Any) -> Iterator[Pair]:
         features = [_features(part, basis) for part in parts]
         weights = [None if part is None else part.weight for part in parts]
         yield Pair(features[0], features[1], weights[0], weights[1])
+
+
+def require_one_form(A: Any, B: Any) -> None:
+    """Refuse rows of which some are sparse and others are not."""
+    if sp.issparse(A) != sp.issparse(B):
+        raise ValueError("One sample is sparse and the other is not. Give both in one form.")
 
 
 def refuse_weights(weight: Any, name: str) -> None:

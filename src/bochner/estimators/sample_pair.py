@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, check_array
 
 from bochner.compute.random import Random
 from bochner.data import ArraySource, Batch, DataSource, as_source, mapped
-from bochner.estimators.pairs import finite, refuse_weights
+from bochner.estimators.pairs import finite, refuse_weights, require_one_form
 from bochner.estimators.setup import in_single_precision
 from bochner.estimators.sources import checked, is_stream, refuse_blocks
 
@@ -45,8 +44,7 @@ class SamplePair:
                     f"The weights of {name} are zero for every row. Give at least one row a "
                     "positive one."
                 )
-        if sp.issparse(self.x.X) != sp.issparse(self.y.X):
-            raise ValueError("One sample is sparse and the other is not. Give both in one form.")
+        require_one_form(self.x.X, self.y.X)
         return self
 
     def __len__(self) -> int:
@@ -100,6 +98,7 @@ def two_sources(X: Any, Y: Any, w: Any, v: Any) -> tuple[DataSource, DataSource]
     """Return two samples, streams or not, as sources of finite rows with weights."""
     x, y = _source(X, w, "X"), _source(Y, v, "Y")
     require_alike(x.n_columns, y.n_columns)
+    require_one_form(x.sample(1).X, y.sample(1).X)
     return x, y
 
 

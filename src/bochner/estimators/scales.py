@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bochner.estimators.choices import is_auto
 from bochner.estimators.plan import FEW_ROWS
@@ -29,6 +30,17 @@ def scaled_kernel(kernel: Any, scales: Any) -> Kernel:
     resolved: Kernel = Kernel.resolve(kernel)
     given = scales is not None and not isinstance(scales, str)
     return Stretched(resolved, scales) if given else resolved  # type: ignore[arg-type]
+
+
+def given_scales(estimator: Any, columns: int) -> NDArray[np.float64]:
+    """Return the scales that a user gave, one for each column, or refuse them."""
+    scales = np.asarray(estimator.scales, np.float64)
+    if scales.shape != (columns,):
+        raise ValueError(
+            f"scales must have a number for each of the {columns} columns; got the shape "
+            f"{scales.shape}."
+        )
+    return scales
 
 
 def learns(estimator: Any, rows: int | None, columns: int, once: bool) -> bool:

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 from bochner.compute.blas import single_blas
 from bochner.data import Batch, DataSource, Scaling, Warping
 from bochner.estimators.choices import bins, is_auto
-from bochner.estimators.scales import MOST_COLUMNS, scaled_kernel
+from bochner.estimators.scales import (
+    MOST_COLUMNS,
+    given_scales,
+    has_open_bandwidth,
+    scaled_kernel,
+)
 from bochner.estimators.seeds import seed_of
 from bochner.estimators.setup import in_single_precision
 from bochner.estimators.targets import Labels
@@ -79,14 +84,16 @@ def with_bandwidth(estimator: Preparation, source: DataSource, classes: Any) -> 
     told = estimator.scales is None or isinstance(estimator.scales, str)
     with single_blas():
         sample = _sample(estimator, source, classes, tuning, seed)
-        scales = np.ones(sample.n_columns) if told else np.asarray(estimator.scales, np.float64)
+        scales = np.ones(sample.n_columns) if told else given_scales(estimator, sample.n_columns)
         if is_auto(given):
             best = chosen(sample, scales, seed, tuning.linear_map)
             return Learned(None, best.kernel, best.ridge, time.perf_counter() - began)
+        end = deadline(began, estimator.max_seconds)
         if laplacian:
-            bandwidth, ridge = tuning.bandwidth(sample, scales, seed)
+            bandwidth, ridge = tuning.bandwidth(sample, scales, seed, end)
         else:
-            best = searched(given, sample, scales, seed)
+            _refuse_categories(given, sample)
+            best = searched(given, sample, scales, seed, end)
             bandwidth, ridge = best.inner.bandwidth, best.ridge  # type: ignore[attr-defined]
     kernel = scaled_kernel(replace(given, bandwidth=bandwidth), estimator.scales)
     return Learned(None, kernel, ridge, time.perf_counter() - began)
@@ -106,8 +113,18 @@ def _with_kernel(
         best = chosen(sample, scales, seed, tuning.linear_map, follow=tuned.helped)
         return laplacian if isinstance(best.inner, Laplacian) else _of(tuned, best)
     if sample.categorical:  # exact machines would take categories for numbers
+        if has_open_bandwidth(given):
+            _refuse_categories(given, sample)
         return Learned(tuned, scaled_kernel(given, scales), tuned.ridge)
     return _of(tuned, fitting(Kernel.resolve(given), sample, scales, seed, tuning.linear_map))
+
+
+def _refuse_categories(kernel: Any, sample: Sample) -> None:
+    if sample.categorical:
+        raise ValueError(
+            'bandwidth="auto" beside categories is for Laplacian kernels, which bins are made '
+            f'for; got {kernel!r}. Give Laplacian("auto"), a number, or "median".'
+        )
 
 
 def _of(tuned: Tuned, best: Judged) -> Learned:

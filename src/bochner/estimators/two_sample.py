@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -74,11 +74,11 @@ def two_sample_test(
     Rows are paired as they come, z = phi(x) - phi(y).
 
     "permutation": blocks are the pairs, within which x and y change places at random, each with its
-    weight. That changes nothing in law if both samples are of one law, so the level is exact; rows
-    without a partner stay where they are. "normal": with the mean a and the covariance S of z
-    over every other pair, and its mean b over the rest, sqrt(pairs / 2) a'b / sqrt(b'S b) is normal
-    under one law (Shekhar, Kim and Ramdas 2022, A permutation-free kernel two-sample test, section
-    2); rows without a partner are left out.
+    weight. That changes nothing in law if rows with their weights are of one law in both samples,
+    so that the level is exact then; rows without a partner stay where they are. "normal": with the
+    mean a and the covariance S of z over every other pair, and its mean b over the rest,
+    sqrt(pairs / 2) a'b / sqrt(b'S b) is normal under one law (Shekhar, Kim and Ramdas 2022, A
+    permutation-free kernel two-sample test, section 2); rows without a partner are left out.
 
     Parameters
     ----------
@@ -113,12 +113,14 @@ def two_sample_test(
     x, y = two_samples(X, Y, sample_weight_X, sample_weight_Y)
     seed = seed_of(random_state)
     with threads(n_jobs):
-        samples = Batch.join([source.sample(SAMPLE_ROWS, seed) for source in (x, y)])
+        some = [source.sample(SAMPLE_ROWS, seed) for source in (x, y)]
+        samples = Batch.join([replace(batch, weight=None) for batch in some])
         chosen = Gaussian(multiplier=1.0) if is_auto(kernel) else Kernel.resolve(kernel)
         settled, basis = prepare(chosen, Fourier(size), samples, seed)
         law: _Permuted | _Normal = _Normal(size)
         if method == "permutation":
-            law = _Permuted(np.zeros((permutations, size + 1)), Random(seed, SIGNS))
+            leaving, coming = np.zeros((2, permutations, size + 1))
+            law = _Permuted(leaving, coming, Random(seed, SIGNS))
         sums = _Sums(np.zeros((2, size)))
         for pair in paired(x, y, basis):
             sums.add(pair)
@@ -157,28 +159,43 @@ class _Sums:
 
 @dataclass
 class _Permuted:
-    """Sums over the pairs that change places: what X loses of features, and of weight."""
+    """Sums over the pairs that change places: what leaves X, and what leaves Y for it.
 
-    taken: Array
+    Each is for a permutation a sum of features and, in the last column, of weights. Without weights
+    the difference of both is all that matters, and it is the first.
+    """
+
+    leaving: Array
+    coming: Array
     rng: Random
 
     def add(self, pair: Pair) -> None:
-        z, lost = pair.difference, pair.lost
-        places = _bits(self.rng, len(z), len(self.taken)).astype(z.dtype)
-        self.taken[:, :-1] += transposed_product(z, places).T
-        if lost is not None:
-            self.taken[:, -1] += lost @ places
+        size, dtype = len(self.leaving), np.float64 if pair.is_weighted else np.float32
+        places = _bits(self.rng, pair.shared, size).astype(dtype)
+        if not pair.is_weighted:
+            self.leaving[:, :-1] += transposed_product(pair.difference, places).T
+            return
+        for taken, rows in zip((self.leaving, self.coming), pair.weighted(), strict=True):
+            taken += transposed_product(rows, places).T
 
     def pvalue(self, sums: _Sums) -> float:
-        """Return the share of changes, none at all among them, that lie as far apart."""
-        found, (taken, lost) = sums.difference(), (self.taken[:, :-1], self.taken[:, -1:])
-        x, y = sums.totals
-        left, right = sums.masses[0] - lost, sums.masses[1] + lost
-        with np.errstate(divide="ignore", invalid="ignore"):
-            others = np.square((x - taken) / left - (y + taken) / right).sum(axis=1)
-        # Sums of the same rows in another order differ by rounding, which must not look rare; nor
-        # must a sample that is left without weight.
-        as_far = ~(others < (found @ found) * (1 - 1e-6))
+        """Return the share of changes, none at all among them, that lie as far apart.
+
+        Weights are in means of their sample, so that no sample outweighs the other.
+        """
+        found, rows = sums.difference(), np.array(sums.rows, np.float64)
+        units = sums.masses / rows
+        taken = self.leaving / units[0] - self.coming / units[1]
+        masses = rows[0] - taken[:, -1], rows[1] + taken[:, -1]
+        known = (np.minimum(*masses) > 0)[:, None]  # a sample may be left without weight
+        (x, y), features = sums.totals / units[:, None], taken[:, :-1]
+        means = [
+            np.divide(total, mass[:, None], out=np.zeros_like(features), where=known)
+            for total, mass in zip((x - features, y + features), masses, strict=True)
+        ]
+        others = np.square(means[0] - means[1]).sum(axis=1)
+        # Sums of the same rows in another order differ by rounding, which must not look rare.
+        as_far = ~known[:, 0] | (others >= (found @ found) * (1 - 1e-6))
         return float((1 + as_far.sum()) / (len(others) + 1))
 
 
@@ -193,7 +210,7 @@ class _Normal:
         self.squares = np.zeros((self.size, self.size))
 
     def add(self, pair: Pair) -> None:
-        if pair.lost is not None:
+        if pair.is_weighted:
             raise ValueError("method='normal' knows no weights. Choose method='permutation'.")
         z = pair.difference
         for side in (0, 1):
@@ -219,7 +236,7 @@ def _total(features: NDArray[Any], weight: Array | None) -> Array:
     """Return the weighted sum of the rows."""
     if weight is None:
         return np.asarray(features.sum(axis=0, dtype=np.float64))
-    return np.asarray(weight @ features.astype(np.float64))
+    return transposed_product(features.astype(np.float64), weight[:, None])[:, 0]
 
 
 def _bits(rng: Random, rows: int, columns: int) -> NDArray[np.uint8]:

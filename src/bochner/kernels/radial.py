@@ -50,8 +50,9 @@ class Radial(ShiftInvariant):
             return replace(self)  # type: ignore[type-var]
         if self.bandwidth == "auto":
             raise ValueError(
-                f"{self!r} leaves its bandwidth to held-out rows, which machines with targets have "
-                '(KernelClassifier and KernelRegressor, for one). Give a number, or "median".'
+                f"{self!r} leaves its bandwidth to held-out rows. That is for a machine with "
+                "targets, KernelClassifier for one, of which it is the whole kernel. Give a "
+                'number, or "median".'
             )
         return replace(self, bandwidth=self.multiplier * self._median(X, rng))  # type: ignore[type-var]
 

@@ -65,7 +65,7 @@ class Summation:
             if interrupted.is_set():
                 return INTERRUPTED
         self.progress = replace(self.progress, pass_=self.progress.pass_ + 1, position=0)
-        return ALL_SEEN
+        return INTERRUPTED if interrupted.is_set() else ALL_SEEN
 
     def _take(self, batch: Batch) -> None:
         assert batch.y is not None  # targets are coded

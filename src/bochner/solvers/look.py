@@ -41,7 +41,8 @@ class Residuals:
         loss = self.problem.loss
         if not isinstance(loss, Smooth) or not loss.bound_is_far:
             return curvature(loss)
-        return self.mean(np.asarray(loss.hessian_product(self.y, self.f, np.ones_like(self.f))))
+        bent = np.asarray(loss.hessian_product(self.y, self.f, np.ones_like(self.f)), np.float64)
+        return float(self.mean(bent) / bent.shape[1])
 
     @cached_property
     def weight(self) -> NDArray[np.float64] | None:

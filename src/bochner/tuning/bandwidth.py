@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +27,7 @@ class BandwidthSearch(Search):
         self.commons = [powers - np.median(powers).round()]
         self.powers, self.most_rows = self.commons[0], last.rows
         self._find_common(first, COMMON, BANDWIDTHS)
-        self._find_common(Stage(last.rows, last.grids), COMMON_AGAIN, NEARBY)
+        if time.perf_counter() <= self.deadline:
+            self._find_common(Stage(last.rows, last.grids), COMMON_AGAIN, NEARBY)
         factors = self.per_width[: len(scales)] * 2.0**self.powers
         return float(1.0 / (factors[0] * scales[0])), self._last_ridge()

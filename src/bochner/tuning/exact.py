@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -93,16 +94,19 @@ def judged(
     return table.at(table.lowest if every else table.lowest_from(table.middle))
 
 
-def searched(kernel: Kernel, sample: Sample, scales: NDArray[np.float64], seed: int) -> Judged:
+def searched(
+    kernel: Kernel, sample: Sample, scales: NDArray[np.float64], seed: int, end: float
+) -> Judged:
     """Return the same with more care: the best of all on few rows, and from there on more.
 
-    Few rows want wider kernels than many do.
+    Few rows want wider kernels than many do. After the `end`, a time, few have to do.
     """
     few, more = (
         Tried.on(kernel, sample.drawn(rows, Random(seed, EXACT), share), scales)
         for rows, share in ((ROWS, JUDGED), (MORE_ROWS, 0.5))
     )
-    return more.at(more.lowest_from(few.lowest))
+    best = few.lowest
+    return few.at(best) if time.perf_counter() > end else more.at(more.lowest_from(best))
 
 
 @dataclass(frozen=True, eq=False)

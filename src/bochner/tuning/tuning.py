@@ -126,12 +126,12 @@ class Tuning(Component, family="tuning", name="search"):
         return replace(search.tuned(), seconds=time.perf_counter() - began)
 
     def bandwidth(
-        self, sample: Sample, scales: NDArray[np.float64], seed: int
+        self, sample: Sample, scales: NDArray[np.float64], seed: int, end: float
     ) -> tuple[float, float]:
         """Return the best bandwidth of a Laplacian kernel on columns divided by scales, a ridge."""
         self.check()
-        search = BandwidthSearch(sample, self.patience, seed, math.inf)
-        return search.found(self._stages(), scales)
+        end = min(end, time.perf_counter() + self.seconds)
+        return BandwidthSearch(sample, self.patience, seed, end).found(self._stages(), scales)
 
     def _stages(self) -> list[Stage]:
         ladder = [Stage(*stage) for stage in LADDER] + [Stage(self.rows, self.grids, 0.5, 1)]
