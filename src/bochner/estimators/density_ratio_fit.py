@@ -31,7 +31,7 @@ from bochner.solvers import Nystroem
 from bochner.stopping import Passes, Solved
 
 LOSSES: dict[str, type[Loss]] = {"exponential": DensityDual, "logistic": Logistic}
-MULTIPLIERS = (0.5, 1.0, 2.0, 4.0)
+MULTIPLIERS = (4.0, 2.0, 1.0, 0.5)  # the smoothest first
 RIDGES = (30.0, 3.0, 0.3, 0.03, 0.003)  # alpha times the number of rows
 TRIED_ROWS = 2_500  # of either sample, by which these are chosen
 TRIED_CENTERS = 256
@@ -73,10 +73,11 @@ class RatioFit:
         return pair.split(self.held_out, Random(self.seed, SPLIT))
 
     def chosen(self, learned: SamplePair, judged: SamplePair) -> Choice:
-        """Return the kernel and the ridge that tell rows to judge by apart best.
+        """Return the smoothest kernel, and for it the largest ridge, that tell rows apart well.
 
         The judge is the logistic loss, which is least at log(p/q): on few rows of q a divergence
-        is large as well where f is large by mistake.
+        is large as well where f is large by mistake. What is within a standard error of the least
+        loss is as good; a rough f may be wild where there are no rows to say so.
         """
         tried, judged = learned.part(TRIED_ROWS), judged.part(2 * TRIED_ROWS)
         sample = tried.stacked(Random(self.seed)).sample(2 * TRIED_ROWS).X
@@ -90,9 +91,8 @@ class RatioFit:
         if len(choices) == 1:
             return choices[0]
         size = min(self.size, TRIED_CENTERS)
-        return min(
-            choices, key=lambda choice: _confusion(self.function(tried, choice, size), judged)
-        )
+        losses = [_confusion(self.function(tried, choice, size), judged) for choice in choices]
+        return next(choice for choice, near in zip(choices, _near(losses), strict=True) if near)
 
     def alpha_for(self, choice: Choice, rows: int) -> float:
         """Return the regularisation of a mean over so many rows."""
@@ -133,10 +133,20 @@ def divergence(f: Expansion, pair: SamplePair) -> float:
     return float(mean - _log_mean_ratio(f, pair))
 
 
-def _confusion(f: Expansion, pair: SamplePair) -> float:
+def _confusion(f: Expansion, pair: SamplePair) -> NDArray[np.float64]:
+    """Return the logistic losses of the rows, times their shares of the mass."""
     rows = pair.labelled()
     assert rows.y is not None  # the labels
-    return float(np.average(Logistic().value(rows.y, f(rows.X)), weights=rows.weight))
+    assert rows.weight is not None
+    losses = Logistic().value(rows.y, f(rows.X)) * rows.weight / rows.weight.sum()
+    return np.asarray(losses, np.float64)
+
+
+def _near(losses: list[NDArray[np.float64]]) -> list[bool]:
+    """Whether each sum of losses is within a standard error of the least, on the same rows."""
+    best = min(losses, key=np.sum)
+    rises = [each - best for each in losses]
+    return [bool(rise.sum() <= np.sqrt(len(rise)) * rise.std()) for rise in rises]
 
 
 def _log_mean_ratio(f: Expansion, pair: SamplePair) -> float:
