@@ -191,5 +191,7 @@ def test_weights_that_cannot_be_used_are_refused(samples):
         two_sample_test(X, Y, sample_weight_X=-ones)
     with pytest.raises(ValueError, match="its weights are part of it"):
         two_sample_test(iter([X]), Y, sample_weight_X=ones)
+    with pytest.raises(ValueError, match="have no targets"):  # nor are these the weights
+        two_sample_test(iter([(X, ones)]), Y)
     with pytest.raises(ValueError, match="method='normal' knows no weights"):
         two_sample_test(X, Y, sample_weight_X=ones, method="normal")

@@ -11,8 +11,8 @@ from bochner.data import Batch, DataSource, HeldOut, RandomAccess, hold_out, shu
 from bochner.estimators.density_ratio_fit import LOSSES, RatioFit, normalised
 from bochner.estimators.going_on import on_new_rows
 from bochner.estimators.pair_stream import PairStream
-from bochner.estimators.pairs import require_one_form
 from bochner.estimators.sample_pair import SamplePair
+from bochner.estimators.samples import require_one_form
 from bochner.features import Fourier, prepare
 from bochner.kernels import Kernel
 from bochner.loop import INTERRUPTED, Training, run

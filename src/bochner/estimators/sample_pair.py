@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight, check_array
 
 from bochner.compute.random import Random
-from bochner.data import ArraySource, Batch, DataSource, as_source, mapped
-from bochner.estimators.pairs import finite, refuse_weights, require_one_form
-from bochner.estimators.setup import in_single_precision
-from bochner.estimators.sources import checked, is_stream, refuse_blocks
+from bochner.data import ArraySource, Batch, DataSource, mapped
+from bochner.estimators.samples import (
+    array_sample,
+    require_alike,
+    require_one_form,
+    two_samples,
+)
 
 FEWEST_ROWS = 4  # of which some are held out
 
@@ -28,7 +30,8 @@ class SamplePair:
     @classmethod
     def checked(cls, X: Any, Y: Any, w: Any, v: Any) -> SamplePair:
         """Return two samples of finite rows, or refuse them with a sentence."""
-        return cls(_rows(X, w, "X"), _rows(Y, v, "Y")).required()
+        x, y = array_sample(X, w, "X"), array_sample(Y, v, "Y")
+        return cls(_weighed(x.rows), _weighed(y.rows)).required()
 
     def required(self) -> SamplePair:
         """Return the pair if both samples are alike, have some rows and some weight."""
@@ -96,46 +99,15 @@ class SamplePair:
 
 def two_sources(X: Any, Y: Any, w: Any, v: Any) -> tuple[DataSource, DataSource]:
     """Return two samples, streams or not, as sources of finite rows with weights."""
-    x, y = _source(X, w, "X"), _source(Y, v, "Y")
-    require_alike(x.n_columns, y.n_columns)
-    require_one_form(x.sample(1).X, y.sample(1).X)
+    x, y = (_with_weights(source) for source in two_samples(X, Y, w, v))
     return x, y
 
 
-def require_alike(x: int, y: int) -> None:
-    """Refuse samples with different numbers of columns."""
-    if x != y:
-        raise ValueError(f"Both samples need the same columns; got {x} of X and {y} of Y.")
-
-
-def _source(given: Any, weight: Any, name: str) -> DataSource:
-    if not is_stream(given):
-        rows = _rows(given, weight, name)
+def _with_weights(source: DataSource) -> DataSource:
+    if isinstance(source, ArraySource):
+        rows = _weighed(source.rows)
         return ArraySource(rows.X, None, rows.weight)
-    refuse_weights(weight, name)
-    return mapped(as_source(given), _settled)
-
-
-def _settled(batch: Batch) -> Batch:
-    if batch.y is not None:
-        raise ValueError(
-            "The rows of a sample have no targets. Give blocks of rows, or (rows, None, weights)."
-        )
-    return _weighed(finite(checked(batch)))
-
-
-def _rows(given: Any, weight: Any, name: str) -> Batch:
-    refuse_blocks(given)
-    rows = check_array(
-        given,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_min_samples=0,
-        input_name=name,
-    )
-    if weight is not None:
-        weight = _check_sample_weight(weight, rows, dtype=np.float64, ensure_non_negative=True)
-    return _weighed(ArraySource(in_single_precision(rows), None, weight).rows)
+    return mapped(source, _weighed)
 
 
 def _weighed(rows: Batch) -> Batch:

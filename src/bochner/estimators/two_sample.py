@@ -15,8 +15,9 @@ from bochner.compute.random import Random
 from bochner.data import Batch
 from bochner.estimators.choices import is_auto
 from bochner.estimators.kernel_witness import KernelWitness
-from bochner.estimators.pairs import Pair, paired, two_samples
+from bochner.estimators.pairs import Pair, paired
 from bochner.estimators.ranges import require_count, require_jobs, require_one_of
+from bochner.estimators.samples import two_samples
 from bochner.estimators.seeds import seed_of
 from bochner.features import Fourier, prepare
 from bochner.kernels import Gaussian, Kernel
