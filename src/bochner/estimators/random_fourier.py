@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, cast
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
-
-from bochner.component import Component
-from bochner.compute.memory import memory_budget
-from bochner.compute.pool import threads
-from bochner.data import ArraySource
-from bochner.estimators.going_on import unchanged_on_error
-from bochner.estimators.named_components import NamedComponents
-from bochner.estimators.ranges import require_count, require_jobs, require_memory
-from bochner.estimators.seeds import seed_of
-from bochner.features import SAMPLE_ROWS, Fourier, FourierBasis, prepare
-from bochner.kernels import Kernel
+from bochner.estimators.feature_transformer import FeatureTransformer
+from bochner.features import Fourier
 
 
-class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComponents):  # type: ignore[misc]
+class RandomFourier(FeatureTransformer):
     """Random Fourier features of a shift-invariant kernel.
 
     A linear model on phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), ...) is close
@@ -63,8 +50,6 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
     (100, 256)
     """
 
-    families: ClassVar[dict[str, type[Component]]] = {"kernel": Kernel}
-
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -79,37 +64,5 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
         self.n_jobs = n_jobs
         self.memory_budget = memory_budget
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Take the bandwidth and the centre from a sample of the rows; `y` is ignored."""
-        require_count("size", self.size)
-        require_jobs(self.n_jobs)
-        require_memory(self.memory_budget)
-        memory, seed = memory_budget(self.memory_budget), seed_of(self.random_state)
-        with unchanged_on_error(self), threads(self.n_jobs):
-            X = self._validated(X, reset=True)
-            sample = ArraySource(X).sample(SAMPLE_ROWS, seed)
-            features = Fourier(self.size)
-            self.kernel_, basis = prepare(self.kernel, features, sample, seed, X.dtype, memory)
-        self.basis_ = cast(FourierBasis, basis)
-        return self
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Return the features of the rows, (rows, size), in the dtype of the fitted rows."""
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        with threads(self.n_jobs):
-            return self.basis_.columns(self.basis_.encode(X))
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.basis_.end(None)
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        dtypes = [np.float64, np.float32]
-        return validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=reset)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _features(self) -> Fourier:
+        return Fourier(self.size)

@@ -1,0 +1,79 @@
+"""FeatureTransformer: features of a kernel as columns, in the manner of scikit-learn."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bochner.component import Component
+from bochner.compute.memory import memory_budget
+from bochner.compute.pool import threads
+from bochner.data import ArraySource
+from bochner.estimators.going_on import unchanged_on_error
+from bochner.estimators.named_components import NamedComponents
+from bochner.estimators.ranges import require_count, require_jobs, require_memory
+from bochner.estimators.seeds import seed_of
+from bochner.features import DenseBasis, FeatureMap, prepare
+from bochner.kernels import Kernel
+
+
+class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComponents):  # type: ignore[misc]
+    """What all transformers with dense features do; one of them says which features.
+
+    It has the parameters `kernel`, `size`, `random_state`, `n_jobs` and `memory_budget`, and after
+    `fit` the attributes `kernel_`, the kernel with its numbers, and `basis_`, the features.
+    """
+
+    families: ClassVar[dict[str, type[Component]]] = {"kernel": Kernel}
+
+    kernel: Any
+    size: int
+    random_state: Any
+    n_jobs: int | None
+    memory_budget: int | str | None
+    kernel_: Kernel
+    basis_: DenseBasis
+
+    @abstractmethod
+    def _features(self) -> FeatureMap:
+        """Return the recipe of the features."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Take what depends on the data from a sample of the rows; `y` is ignored."""
+        require_count("size", self.size)
+        require_jobs(self.n_jobs)
+        require_memory(self.memory_budget)
+        memory, seed = memory_budget(self.memory_budget), seed_of(self.random_state)
+        with unchanged_on_error(self), threads(self.n_jobs):
+            X = self._validated(X, reset=True)
+            features = self._features()
+            sample = ArraySource(X).sample(features.sample_rows(X.shape[0]), seed)
+            self.kernel_, basis = prepare(self.kernel, features, sample, seed, X.dtype, memory)
+        self.basis_ = cast(DenseBasis, basis)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the features of the rows, (rows, size), in the dtype of the fitted rows."""
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        with threads(self.n_jobs):
+            return self.basis_.columns(self.basis_.encode(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.basis_.end(None)
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        dtypes = [np.float64, np.float32]
+        return validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=reset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
