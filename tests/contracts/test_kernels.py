@@ -47,7 +47,16 @@ def squared_product(A, B):
     return (1 + np.asarray((A @ B.T).todense() if sp.issparse(A) else A @ B.T)) ** 2
 
 
-kernels = {**named, **composed, "function": FunctionKernel(squared_product)}
+function = FunctionKernel(squared_product)
+general = {
+    "function": function,
+    "general sum": named["gaussian"] + function,
+    "general product": function * named["laplacian"],
+    "general multiple": 0.5 * function,
+    "general stretch": function.stretched([1.0, 2.0, 3.0, 0.5]),
+    "general nest": 0.5 * ((function + Matern()).stretched([2.0, 1.0], [0, 0, 1, 1]) * function),
+}
+kernels = {**named, **composed, **general}
 every_kernel = pytest.mark.parametrize("kernel", kernels.values(), ids=kernels.keys())
 every_shift_invariant = pytest.mark.parametrize(
     "kernel",

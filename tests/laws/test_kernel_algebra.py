@@ -15,6 +15,7 @@ from bochner.kernels import (
     Matern,
     Product,
     Scaled,
+    ShiftInvariant,
     Stretched,
     Sum,
 )
@@ -163,18 +164,65 @@ def test_a_kernel_of_its_own_prepares_nothing_and_gives_its_matrix():
     assert not Linear().precomputed
 
 
-def test_kernels_that_are_not_shift_invariant_are_refused_with_a_sentence():
+def test_components_of_shift_invariant_kernels_refuse_others_with_a_remedy():
     for combine in (
-        lambda: gaussian + Linear(),
-        lambda: Linear() * gaussian,
-        lambda: 2 * Linear(),
         lambda: Stretched(Linear(), [1.0, 1.0, 1.0])(A),
         lambda: Mapped(Linear(), np.eye(3))(A),
         lambda: Sum(gaussian, Linear())(A),
     ):
-        with pytest.raises(ValueError, match=r"shift-invariant.*got Linear\(\)"):
+        with pytest.raises(ValueError, match=r"shift-invariant.*got Linear\(\). Write left"):
             combine()
     np.testing.assert_allclose(Linear()(A, B), A @ B.T)
+
+
+def test_kernels_of_any_kind_are_added_and_multiplied():
+    linear = A @ B.T
+    for kernel, expected in (
+        (gaussian + Linear(), gaussian(A, B) + linear),
+        (Linear() * gaussian, gaussian(A, B) * linear),
+        (2 * Linear(), 2 * linear),
+        (Linear().stretched([1.0, 2.0, 4.0]), (A / [1, 4, 16]) @ B.T),
+        (Linear().stretched([1.0, 2.0], [0, 1, 1]), (A / [1, 4, 4]) @ B.T),
+        (3 * (Linear() * Linear() + matern), 3 * (linear**2 + matern(A, B))),
+    ):
+        np.testing.assert_allclose(kernel(A, B), expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(kernel.diagonal(A), np.diagonal(kernel(A)), rtol=1e-12)
+
+
+def test_a_combination_has_frequencies_if_its_parts_have_them():
+    scaled = gaussian.stretched([1.0, 2.0, 3.0])
+    whole = (gaussian + matern, gaussian * matern, 2 * gaussian, scaled)
+    assert all(isinstance(kernel, ShiftInvariant) for kernel in whole)
+    assert scaled == Stretched(gaussian, [1.0, 2.0, 3.0])
+    assert gaussian.stretched([5.0, 2.0], [1, 0, 1]) == Stretched(gaussian, [2.0, 5.0, 2.0])
+    others = (gaussian + Linear(), gaussian * Linear(), 2 * Linear())
+    assert not any(isinstance(kernel, ShiftInvariant) for kernel in others)
+
+
+def test_a_part_that_does_not_see_a_shift_is_exact_far_from_the_origin():
+    far = np.float32(A) + np.float32(1e4)
+    kernel = gaussian + 1e-12 * Linear()
+    expected = gaussian(np.float64(far))
+    out = np.empty((20, 20), np.float32)
+    kernel.against(far).fill(far, 0, 20, out)
+    np.testing.assert_allclose(out, expected, atol=1e-3)
+
+
+def test_parts_of_general_kernels_are_resolved_on_what_they_see():
+    kernel = (Linear() + Gaussian()).stretched([1.0, 10.0, 100.0]).resolved(A, Random(0))
+    assert kernel.kernel.right == Gaussian().resolved(A / [1.0, 10.0, 100.0], Random(0))
+
+
+@pytest.mark.parametrize("groups", [[0, 1, 2], [0.0, 1.0, 1.0], [[0, 1, 1]], [0, -1, 1], "abc"])
+def test_groups_without_a_scale_are_refused(groups):
+    with pytest.raises(ValueError, match="group of each column, by a whole number from 0 to 1"):
+        gaussian.stretched([1.0, 2.0], groups)
+
+
+def test_values_that_are_given_are_no_part_of_a_kernel():
+    for kernel in (gaussian + Kernel.resolve("precomputed"), 2 * Kernel.resolve("precomputed")):
+        with pytest.raises(ValueError, match=r"got Precomputed\(\). Combine the matrices"):
+            kernel(A)
 
 
 def test_kernels_are_not_added_to_numbers():

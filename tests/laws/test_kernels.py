@@ -92,8 +92,7 @@ def test_a_class_is_no_kernel_function(given):
 def test_a_function_is_no_kernel_with_a_spectral_measure():
     with pytest.raises(ValueError, match="kernel must be one of"):
         ShiftInvariant.resolve(polynomial)
-    with pytest.raises(ValueError, match="shift-invariant"):
-        2 * FunctionKernel(polynomial)
+    assert not isinstance(2 * FunctionKernel(polynomial), ShiftInvariant)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from bochner.kernels.cauchy import Cauchy
 from bochner.kernels.euclidean_laplacian import EuclideanLaplacian
 from bochner.kernels.function_kernel import FunctionKernel
 from bochner.kernels.gaussian import Gaussian
+from bochner.kernels.general import GeneralProduct, GeneralScaled, GeneralSum
 from bochner.kernels.kernel import Kernel, ShiftInvariant
 from bochner.kernels.laplacian import Laplacian
 from bochner.kernels.mapped import Mapped
@@ -14,7 +15,7 @@ from bochner.kernels.precomputed import Precomputed
 from bochner.kernels.profile import Profile
 from bochner.kernels.radial import Radial
 from bochner.kernels.separable import Separable, is_separable
-from bochner.kernels.stretched import Stretched
+from bochner.kernels.stretched import GeneralStretched, Stretched
 
 __all__ = [
     "Against",
@@ -22,6 +23,10 @@ __all__ = [
     "EuclideanLaplacian",
     "FunctionKernel",
     "Gaussian",
+    "GeneralProduct",
+    "GeneralScaled",
+    "GeneralStretched",
+    "GeneralSum",
     "Kernel",
     "Laplacian",
     "Mapped",

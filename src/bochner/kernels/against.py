@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bochner.kernels.rows import Array, Rows, alike, centred, divided
+from bochner.kernels.rows import Array, Rows, alike, centred, dense, divided
 
 if TYPE_CHECKING:
     from bochner.kernels.kernel import Kernel
@@ -89,3 +89,15 @@ class Transformed(Against):
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write the values at the transformed rows."""
         self.values.fill(centred(A @ self.matrix, self.centre), start, stop, out)
+
+
+@dataclass(frozen=True, eq=False)
+class Moved(Against):
+    """The values of a kernel at rows minus `centre`; its centres are moved already."""
+
+    values: Against
+    centre: Array
+
+    def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
+        """Write the values at the moved rows."""
+        self.values.fill(centred(dense(A), self.centre), start, stop, out)

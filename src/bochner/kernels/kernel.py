@@ -5,19 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from math import isfinite
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bochner.component import Component
 from bochner.compute.pool import each_tile
 from bochner.compute.random import Random
 from bochner.kernels.against import Against, Tiles
 from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean, tiles
-
-if TYPE_CHECKING:
-    from bochner.kernels.algebra import Product, Scaled, Sum
 
 TILE = 512  # rows and columns of the block that is worked on at once: 1 MB in float32
 
@@ -78,23 +75,44 @@ class Kernel(Component, ABC, family="kernel"):
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy in which every default that depends on the data is a number."""
 
-    def __add__(self, other: Any) -> Sum:
+    def __add__(self, other: Any) -> Kernel:
         from bochner.kernels.algebra import Sum  # the algebra builds on this module
+        from bochner.kernels.general import GeneralSum
 
         if not isinstance(other, Kernel):
             return NotImplemented
-        return Sum(shift_invariant(self), shift_invariant(other))
+        if isinstance(self, ShiftInvariant) and isinstance(other, ShiftInvariant):
+            return Sum(self, other)
+        return GeneralSum(self, other)
 
-    def __mul__(self, other: Any) -> Product | Scaled:
+    def __mul__(self, other: Any) -> Kernel:
         from bochner.kernels.algebra import Product, Scaled
+        from bochner.kernels.general import GeneralProduct, GeneralScaled
 
         if isinstance(other, Kernel):
-            return Product(shift_invariant(self), shift_invariant(other))
-        if isinstance(other, Real):
-            return Scaled(shift_invariant(self), positive(float(other), "The factor of a kernel"))
-        return NotImplemented
+            if isinstance(self, ShiftInvariant) and isinstance(other, ShiftInvariant):
+                return Product(self, other)
+            return GeneralProduct(self, other)
+        if not isinstance(other, Real):
+            return NotImplemented
+        factor = positive(float(other), "The factor of a kernel")
+        if isinstance(self, ShiftInvariant):
+            return Scaled(self, factor)
+        return GeneralScaled(self, factor)
 
     __rmul__ = __mul__
+
+    def stretched(self, scales: ArrayLike, groups: ArrayLike | None = None) -> Kernel:
+        """Return the kernel of rows divided by `scales`, one for each column.
+
+        With `groups`, the number 0, 1, ... of each column's group, there is one for each group.
+        """
+        from bochner.kernels.stretched import GeneralStretched, Stretched, scales_of_groups
+
+        scales = scales if groups is None else scales_of_groups(scales, groups)
+        if isinstance(self, ShiftInvariant):
+            return Stretched(self, scales)
+        return GeneralStretched(self, scales)
 
 
 class ShiftInvariant(Kernel):
@@ -153,8 +171,19 @@ def shift_invariant(kernel: Any) -> ShiftInvariant:
     if isinstance(kernel, ShiftInvariant):
         return kernel
     raise ValueError(
-        "Kernels are added, multiplied, scaled, stretched and mapped if they are shift-invariant, "
-        f"as Gaussian, Laplacian and Matern are; got {kernel!r}."
+        "Sum, Product, Scaled, Stretched and Mapped are made of shift-invariant kernels, as "
+        f"Gaussian, Laplacian and Matern are; got {kernel!r}. Write left + right, left * right, "
+        "2 * kernel or kernel.stretched(scales), which take any kernel."
+    )
+
+
+def part(kernel: Any) -> Kernel:
+    """Return the kernel, or refuse one that cannot be part of another."""
+    if isinstance(kernel, Kernel) and not kernel.precomputed:
+        return kernel
+    raise ValueError(
+        "Kernels are made of kernels that can be evaluated at any rows; got "
+        f"{kernel!r}. Combine the matrices themselves and give them with kernel='precomputed'."
     )
 
 

@@ -1,16 +1,16 @@
-"""Stretched: a kernel with a scale per column."""
+"""Stretched kernels: a scale per column, or per group of columns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bochner.compute.random import Random
 from bochner.kernels.against import Against, Divided
-from bochner.kernels.kernel import ShiftInvariant, shift_invariant
+from bochner.kernels.kernel import Kernel, ShiftInvariant, part, shift_invariant
 from bochner.kernels.rows import Array, Rows, checked_rows, divided
 from bochner.kernels.separable import Separable, is_separable, separable
 
@@ -54,16 +54,7 @@ class Stretched(ShiftInvariant, Separable):
 
     def check(self) -> None:
         """Raise a ValueError if the scales or the kernel cannot be used."""
-        scales = np.asarray(self.scales)
-        if (
-            scales.ndim != 1
-            or scales.dtype.kind not in "fiu"
-            or not np.all(np.isfinite(scales) & (scales > 0))
-        ):
-            raise ValueError(
-                "The scales of Stretched must be a list of finite positive numbers, one for each "
-                f"column; got {self.scales!r}."
-            )
+        require_scales(self.scales)
         shift_invariant(self.kernel).check()
 
     def resolved(self, X: Rows, rng: Random) -> Self:
@@ -77,11 +68,13 @@ class Stretched(ShiftInvariant, Separable):
 
     def against(self, B: Rows) -> Against:
         """Return k(., B) with the kernel prepared for the divided rows."""
-        return Divided(self.kernel.against(self._divided(B)), self._scales(B.shape[1]))
+        scales = column_scales(self.scales, B.shape[1])
+        return Divided(self.kernel.against(self._divided(B)), scales)
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel and divide by the scales."""
-        return self.kernel.frequencies(n_columns, size, rng) / self._scales(n_columns)[:, None]
+        frequencies = self.kernel.frequencies(n_columns, size, rng)
+        return frequencies / column_scales(self.scales, n_columns)[:, None]
 
     @property
     def has_pitches(self) -> bool:
@@ -91,16 +84,113 @@ class Stretched(ShiftInvariant, Separable):
     def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel and multiply by the scales."""
         pitches = separable(self.kernel).pitches(n_columns, size, rng)
-        return pitches * self._scales(n_columns)[:, None]
+        return pitches * column_scales(self.scales, n_columns)[:, None]
 
     def _divided(self, X: Rows) -> Rows:
-        return divided(X, self._scales(X.shape[1]))
+        return divided(X, column_scales(self.scales, X.shape[1]))
 
-    def _scales(self, n_columns: int) -> NDArray[np.float64]:
-        scales = np.asarray(self.scales, dtype=np.float64)
-        if len(scales) != n_columns:
-            raise ValueError(
-                f"Stretched needs one scale for each of the {n_columns} columns; got "
-                f"{len(scales)} scales."
-            )
-        return scales
+
+@dataclass
+class GeneralStretched(Kernel):
+    """A kernel of any kind with a scale per column, k(a, b) = kernel(a / scales, b / scales).
+
+    It is what ``kernel.stretched(scales)`` makes where the kernel is not shift-invariant;
+    `Stretched` is for those.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel that sees the divided columns.
+    scales : array-like of shape (n_columns,)
+        Positive numbers.
+
+    Examples
+    --------
+    >>> from bochner.kernels import FunctionKernel
+    >>> kernel = FunctionKernel(lambda A, B: A @ B.T).stretched([1.0, 10.0])
+    >>> kernel([[1.0, 10.0]], [[1.0, 0.0], [0.0, 20.0]])
+    array([[1., 2.]])
+    """
+
+    kernel: Kernel
+    scales: ArrayLike
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GeneralStretched):
+            return NotImplemented
+        return self.kernel == other.kernel and np.array_equal(self.scales, other.scales)
+
+    @property
+    def centred(self) -> bool:  # type: ignore[override]
+        """Whether the kernel does not see a shift of the rows."""
+        return self.kernel.centred
+
+    def check(self) -> None:
+        """Raise a ValueError if the scales or the kernel cannot be used."""
+        require_scales(self.scales)
+        part(self.kernel).check()
+
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy with its kernel resolved on the divided rows."""
+        self.check()
+        return replace(self, kernel=self.kernel.resolved(self.divided(checked_rows(X)), rng))
+
+    def matrix(self, A: Rows, B: Rows) -> Array:
+        """Return the kernel's matrix of the divided rows."""
+        left = self.divided(A)
+        return self.kernel.matrix(left, left if B is A else self.divided(B))
+
+    def tile(self, A: Rows, B: Rows) -> Array:
+        """Return the kernel's tile of the divided rows."""
+        return self.kernel.tile(self.divided(A), self.divided(B))
+
+    def against(self, B: Rows) -> Against:
+        """Return k(., B) with the kernel prepared for the divided rows."""
+        scales = column_scales(self.scales, B.shape[1])
+        return Divided(self.kernel.against(self.divided(B)), scales)
+
+    def diagonal(self, A: Rows) -> Array:
+        """Return the kernel's diagonal at the divided rows."""
+        return self.kernel.diagonal(self.divided(checked_rows(A)))
+
+    def divided(self, X: Rows) -> Rows:
+        """Return rows as the kernel sees them."""
+        return divided(X, column_scales(self.scales, X.shape[1]))
+
+
+def require_scales(scales: Any) -> None:
+    """Refuse scales that are no list of positive numbers."""
+    given = np.asarray(scales)
+    if (
+        given.ndim != 1
+        or given.dtype.kind not in "fiu"
+        or not np.all(np.isfinite(given) & (given > 0))
+    ):
+        raise ValueError(
+            "The scales of Stretched must be a list of finite positive numbers, one for each "
+            f"column; got {scales!r}."
+        )
+
+
+def column_scales(scales: Any, n_columns: int) -> NDArray[np.float64]:
+    """Return the scales of so many columns, or refuse another number of them."""
+    given = np.asarray(scales, dtype=np.float64)
+    if len(given) != n_columns:
+        raise ValueError(
+            f"Stretched needs one scale for each of the {n_columns} columns; got "
+            f"{len(given)} scales."
+        )
+    return given
+
+
+def scales_of_groups(scales: Any, groups: Any) -> NDArray[np.float64]:
+    """Return the scale of each column, given those of groups and the group of each column."""
+    require_scales(scales)
+    given, places = np.asarray(scales, dtype=np.float64), np.asarray(groups)
+    whole = places.ndim == 1 and places.dtype.kind in "iu"
+    if not whole or np.any((places < 0) | (places >= len(given))):
+        raise ValueError(
+            "groups must name the group of each column, by a whole number from 0 to "
+            f"{len(given) - 1} for {len(given)} scales; got {groups!r}."
+        )
+    return np.asarray(given[places])
