@@ -15,6 +15,7 @@ from bochner.kernels import (
     Mapped,
     Matern,
     Radial,
+    RandomProcess,
     ShiftInvariant,
     Stretched,
 )
@@ -47,14 +48,23 @@ def squared_product(A, B):
     return (1 + np.asarray((A @ B.T).todense() if sp.issparse(A) else A @ B.T)) ** 2
 
 
-function = FunctionKernel(squared_product)
+def rectified(omega, X):
+    return np.maximum(X @ omega, 0)
+
+
+def directions(n_columns, size, rng):
+    return rng.normal((n_columns, size))
+
+
+function, process = FunctionKernel(squared_product), RandomProcess(rectified, directions, draws=512)
 general = {
     "function": function,
+    "random process": process,
     "general sum": named["gaussian"] + function,
-    "general product": function * named["laplacian"],
+    "general product": process * named["laplacian"],
     "general multiple": 0.5 * function,
-    "general stretch": function.stretched([1.0, 2.0, 3.0, 0.5]),
-    "general nest": 0.5 * ((function + Matern()).stretched([2.0, 1.0], [0, 0, 1, 1]) * function),
+    "general stretch": process.stretched([1.0, 2.0, 3.0, 0.5]),
+    "general nest": 0.5 * ((function + Matern()).stretched([2.0, 1.0], [0, 0, 1, 1]) * process),
 }
 kernels = {**named, **composed, **general}
 every_kernel = pytest.mark.parametrize("kernel", kernels.values(), ids=kernels.keys())

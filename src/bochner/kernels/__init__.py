@@ -14,6 +14,7 @@ from bochner.kernels.matern import Matern
 from bochner.kernels.precomputed import Precomputed
 from bochner.kernels.profile import Profile
 from bochner.kernels.radial import Radial
+from bochner.kernels.random_process import RandomProcess, is_random
 from bochner.kernels.separable import Separable, is_separable
 from bochner.kernels.stretched import GeneralStretched, Stretched
 
@@ -35,10 +36,12 @@ __all__ = [
     "Product",
     "Profile",
     "Radial",
+    "RandomProcess",
     "Scaled",
     "Separable",
     "ShiftInvariant",
     "Stretched",
     "Sum",
+    "is_random",
     "is_separable",
 ]
