@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from bochner.compute.blas import single_blas
+from bochner.compute.cholesky import jittered_cholesky
 from bochner.compute.products import product
 from bochner.compute.random import Random
 from bochner.kernels import Kernel
@@ -20,6 +21,8 @@ PIVOTS = 128  # that are proposed at a time
 SMALLEST = 1e-4  # share of k(x, x) that is left: less may be rounding
 CLUSTER_PASSES = 20
 FLOOR = 1e-6  # of the first trace: what is left of it then is rounding
+ROUNDING = 1e-7  # of kernel values: what is left of k(x, x) may be less
+JITTER = 1e-6  # of the factor of new pivots, in means of what is left; more if that is rounding
 
 
 @dataclass(frozen=True)
@@ -131,9 +134,10 @@ def _factored(
     columns = kernel.matrix(rows, rows[found]).astype(np.float64)
     columns -= product(factor, factor[found].T)
     block = columns[found]
-    block[np.diag_indices_from(block)] += 1e-6 * max(np.trace(block) / len(found), 1e-300)
+    least = ROUNDING * float(kernel.diagonal(rows[found]).max())
+    np.einsum("ii->i", block)[:] = np.maximum(block.diagonal(), least)
+    lower = jittered_cholesky(block, JITTER)[0]
     with single_blas():
-        lower = np.linalg.cholesky(block)
         return np.asarray(solve_triangular(lower, columns.T, lower=True).T)
 
 
