@@ -8,10 +8,10 @@ from typing import Any
 
 from bochner.estimators.choices import is_auto
 from bochner.estimators.costs import Cost, Costs
-from bochner.features import Binning, Centers, FeatureMap
+from bochner.features import Binning, Centers, FeatureMap, has_map
 from bochner.features.binning import most_entries
 from bochner.features.store import fits
-from bochner.kernels import Kernel, ShiftInvariant, is_separable
+from bochner.kernels import Kernel, ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, RoundedAbsolute, Smooth
 from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver
 
@@ -74,13 +74,24 @@ class Plan:
 def planned(features: Any, solver: Any, situation: Situation) -> Plan:
     """Return what "auto" stands for, in the features, in the solver or in both."""
     if not is_auto(solver):
-        home = Solver.resolve(solver).home(situation.rows) if is_auto(features) else features
+        home = _home(solver, situation) if is_auto(features) else features
         return Plan(home, solver, "so it was asked for", _cost(home, solver, situation.costs))
     if not is_auto(features):
         chosen = _solver_for(FeatureMap.resolve(features), situation)
         why = "this solver suits the features that were given"
         return Plan(features, chosen, why, _cost(features, chosen, situation.costs))
     return _method(situation)
+
+
+def _home(solver: Any, situation: Situation) -> Any:
+    """Return the features that a solver is made for, random ones being those of the kernel."""
+    home = Solver.resolve(solver).home(situation.rows)
+    return _drawn(situation.kernel) if home == "fourier" else home
+
+
+def _drawn(kernel: Kernel) -> str:
+    """Return the name of the random features of a kernel."""
+    return "fourier" if isinstance(kernel, ShiftInvariant) else "random"
 
 
 def _cost(features: Any, solver: Any, costs: Costs | None) -> Cost | None:
@@ -129,12 +140,15 @@ def _method(situation: Situation) -> Plan:
     if situation.categories:
         return _on_bins(situation, "some columns hold categories, which bins take as they are")
     if costs is None or situation.once:
-        return Plan("fourier", "dsg", "the rows come as a stream, of which none is kept")
+        return Plan(_drawn(kernel), "dsg", "the rows come as a stream, of which none is kept")
     if not issubclass(situation.loss, Smooth):
-        _require_frequencies(situation)
-        return Plan("fourier", "dsg", "the loss has kinks", costs.doubly_stochastic())
+        _require_features(situation)
+        return Plan(_drawn(kernel), "dsg", "the loss has kinks", costs.doubly_stochastic())
     if _few(situation):
         return _on_few_rows(situation, costs)
+    if is_random(kernel) and has_map(kernel):
+        why = "the kernel is known by random functions"
+        return Plan("random", "dsg", why, costs.doubly_stochastic())
     if not isinstance(kernel, ShiftInvariant):
         why = "of this kernel nothing is known but its values"
         return Plan("centers", "eigenpro", why, costs.eigenpro())
@@ -193,13 +207,13 @@ def _on_bins(situation: Situation, why: str) -> Plan:
     return Plan("binning", solver, why, cost + costs.search() if situation.scaled else cost)
 
 
-def _require_frequencies(situation: Situation) -> None:
+def _require_features(situation: Situation) -> None:
     """Refuse a loss with kinks for kernels without random features: no solver takes both."""
-    if isinstance(situation.kernel, ShiftInvariant):
+    if has_map(situation.kernel):
         return
     raise ValueError(
         f"The loss {situation.loss.__name__} has kinks, which only the doubly stochastic solver "
-        f"takes, and that needs a shift-invariant kernel; got {situation.kernel!r}. Choose a "
+        f"takes, and that needs a kernel with random features; got {situation.kernel!r}. Choose a "
         "smooth loss, such as 'squared_hinge', or another kernel."
     )
 

@@ -10,6 +10,9 @@ from bochner.features.diagnostics import BinningDiagnostics
 from bochner.features.encoded import Encoded, Group, GroupBlock, Groups
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, prepare
 from bochner.features.fourier import Fourier, FourierBasis
+from bochner.features.process_basis import ProcessBasis, ProcessFeatures
+from bochner.features.random_basis import RandomBasis
+from bochner.features.random_features import RandomFeatures, has_map, map_of
 from bochner.features.remembered_basis import RememberedBasis
 from bochner.features.seeded_basis import SeededBasis
 from bochner.features.tabulated_basis import TabulatedBasis
@@ -31,9 +34,15 @@ __all__ = [
     "Group",
     "GroupBlock",
     "Groups",
+    "ProcessBasis",
+    "ProcessFeatures",
+    "RandomBasis",
+    "RandomFeatures",
     "RememberedBasis",
     "SeededBasis",
     "TabulatedBasis",
     "WhitenedBasis",
+    "has_map",
+    "map_of",
     "prepare",
 ]

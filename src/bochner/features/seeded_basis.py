@@ -5,49 +5,61 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
 from bochner.compute.random import Random
-from bochner.features.dense_basis import BLOCK, DenseBasis, cuts
+from bochner.features.dense_basis import BLOCK, cuts
+from bochner.features.random_basis import RandomBasis
 
 SPAN = 32  # units whose parameters exist at the same time, if there is memory for them
 
 
-class SeededBasis(DenseBasis):
+class SeededBasis(RandomBasis):
     """A basis of random functions; the parameters of unit i are drawn from `Random(seed, i)`.
 
     A unit is `unit` consecutive functions, whatever blocks a solver works with. Parameters are
-    kept while they fit into `memory` bytes and drawn again beyond: the bits are the same.
+    kept while they fit into `memory` bytes and drawn again beyond: the bits are the same. In some
+    units `given` parameters may take the place of drawn ones.
     """
 
     def __init__(self, seed: int, unit: int, unit_bytes: int, memory: int) -> None:
         self.seed, self.unit, self.unit_bytes, self.memory = seed, unit, unit_bytes, memory
+        self.given: dict[int, NDArray[Any]] = {}
         self._begin()
 
     @abstractmethod
     def draw(self, rng: Random) -> NDArray[Any]:
         """Return the parameters of the unit to which this stream of random numbers belongs."""
 
-    @abstractmethod
-    def gain(self, width: int) -> float:
-        """Return the factor by which `width` functions alone approximate the kernel."""
-
     def parameters(self, number: int) -> NDArray[Any]:
         """Return the parameters of a unit."""
-        kept = self._kept.get(number)
-        return self.draw(Random(self.seed, number)) if kept is None else kept
+        kept = self.given.get(number, self._kept.get(number))
+        return self._drawn(number) if kept is None else kept
+
+    def with_given(self, given: dict[int, NDArray[Any]]) -> Self:
+        """Return the same functions but for units whose parameters are given.
+
+        Both share what they keep.
+        """
+        other = object.__new__(type(self))
+        vars(other).update(vars(self) | {"given": given})
+        return other
+
+    def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
+        """Have the parameters of the functions start, ..., stop - 1 ready in this context."""
+        return self._held(range(start // self.unit, -(-stop // self.unit)))
 
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Cut the functions into spans, and have the parameters of a span ready for all rows."""
         whole = max(1, BLOCK // self.unit)  # a span holds whole blocks, so sums do not depend on it
         units = max(1, min(SPAN, self.memory // self.unit_bytes) // whole) * whole
         for first, last in cuts(start, stop, units * self.unit):
-            with self._held(range(first // self.unit, -(-last // self.unit))):
+            with self.holding(first, last):
                 yield first, last
 
     @contextmanager
@@ -55,14 +67,18 @@ class SeededBasis(DenseBasis):
         with self._lock:
             self._holders.update(numbers)
         try:
-            missing = [number for number in numbers if number not in self._kept]
+            known = self._kept.keys() | self.given.keys()
+            missing = [number for number in numbers if number not in known]
             each_tile(lambda i, _: self._keep(missing[i]), len(missing), 1)
             yield
         finally:
             self._let_go(numbers)
 
     def _keep(self, number: int) -> None:
-        self._kept[number] = self.parameters(number)
+        self._kept[number] = self._drawn(number)
+
+    def _drawn(self, number: int) -> NDArray[Any]:
+        return self.draw(Random(self.seed, number))
 
     def _let_go(self, numbers: range) -> None:
         with self._lock:

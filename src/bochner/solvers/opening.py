@@ -9,7 +9,7 @@ from scipy.linalg import eigvalsh
 from bochner.compute.blas import single_blas
 from bochner.compute.products import gram
 from bochner.data import Batch
-from bochner.features import SeededBasis
+from bochner.features import RandomBasis
 from bochner.losses import Loss, Smooth
 from bochner.problem import Problem
 
@@ -41,7 +41,7 @@ def best_constant(problem: Problem, sample: Batch) -> NDArray[np.float64]:
     return constant
 
 
-def top_eigenvalue(basis: SeededBasis, sample: Batch, width: int) -> float:
+def top_eigenvalue(basis: RandomBasis, sample: Batch, width: int) -> float:
     """Return the largest eigenvalue of Phi'Phi / n for a block, with the noise of both in it."""
     columns = basis.columns(basis.encode(sample.X), 0, width)
     with single_blas():

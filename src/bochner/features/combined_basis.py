@@ -1,0 +1,170 @@
+"""Bases of sums, products and stretches of kernels, made of the bases of their parts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import pairwise
+from math import lcm, prod, sqrt
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.features.random_basis import RandomBasis
+from bochner.kernels.rows import checked_rows, dense, divided
+
+
+class CombinedBasis(RandomBasis):
+    """Functions made of those of `parts`; the code of rows is that of all parts side by side.
+
+    `widths` are the columns of the parts' codes. `size` is None if there is no end to the
+    functions; an atom of them then has the gain 1.
+    """
+
+    def __init__(
+        self, parts: Sequence[RandomBasis], widths: Sequence[int], size: int | None
+    ) -> None:
+        self.parts, self.size, self.dtype = tuple(parts), size, parts[0].dtype
+        ends = np.cumsum([0, *widths])
+        self.places = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+    def encode(self, X: Any) -> Any:
+        """Return the codes of the parts side by side, sparse if all of them are."""
+        codes = [part.encode(X) for part in self.parts]
+        if len(codes) == 1:
+            return codes[0]
+        if all(sp.issparse(code) for code in codes):
+            return sp.hstack(codes, "csr")
+        return np.hstack([dense(code) for code in codes])
+
+    @abstractmethod
+    def inner(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return the functions of each part that the functions first, ..., last - 1 are made of."""
+
+    def values(self, code: Any, first: int, last: int) -> Iterator[NDArray[Any]]:
+        """Yield the functions of each part that some functions are made of."""
+        for part, place, (begin, end) in zip(
+            self.parts, self.places, self.inner(first, last), strict=True
+        ):
+            block = np.empty((code.shape[0], end - begin), self.dtype)
+            if begin < end:
+                part.fill(code[:, place], begin, end, block)
+            yield block
+
+    def gain(self, width: int) -> float:
+        """Return the factor by which `width` functions alone approximate the kernel."""
+        return sqrt((self.atom if self.size is None else self.size) / width)
+
+    def amplitude(self) -> float:
+        """Return the factor of an atom of which all functions together approximate the kernel."""
+        return 1.0 if self.size is None else sqrt(self.atom / self.size)
+
+    @contextmanager
+    def holding(self, start: int, stop: int) -> Iterator[None]:
+        """Have the parameters of all parts ready in this context."""
+        with ExitStack() as stack:
+            for part, (begin, end) in zip(self.parts, self.inner(start, stop), strict=True):
+                stack.enter_context(part.holding(begin, end))
+            yield
+
+
+class SumBasis(CombinedBasis):
+    """The functions of several bases, `turn` of one after `turn` of another, round and round.
+
+    k = sum_i factor_i k_i has the features (sqrt(factor_1) phi_1, sqrt(factor_2) phi_2, ...). In
+    turns they are without end, and any block has all parts in it.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[RandomBasis],
+        factors: Sequence[float],
+        widths: Sequence[int],
+        size: int | None,
+    ) -> None:
+        super().__init__(parts, widths, size)
+        self.turn = lcm(*(part.atom for part in parts))
+        self.atom = self.turn * len(parts)
+        self.scales = [
+            sqrt(factor) * part.gain(self.turn) * self.amplitude()
+            for part, factor in zip(parts, factors, strict=True)
+        ]
+
+    def inner(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return the whole turns of each part that have a function among these."""
+        count, turn = len(self.parts), self.turn
+        begin, end = first // turn, -(-last // turn)
+        return [
+            (-(-(begin - i) // count) * turn, -(-(end - i) // count) * turn) for i in range(count)
+        ]
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write the functions start, ..., stop - 1, in turns."""
+        count, turn, rows = len(self.parts), self.turn, code.shape[0]
+        begin, end = start // turn, -(-stop // turn)
+        whole = np.empty((rows, end - begin, turn), self.dtype)
+        for i, block in enumerate(self.values(code, start, stop)):
+            place = whole[:, (i - begin) % count :: count]
+            np.multiply(block.reshape(place.shape), self.scales[i], out=place)
+        flat = whole.reshape(rows, -1)
+        out[:] = flat[:, start - begin * turn : stop - begin * turn]
+
+
+class ProductBasis(CombinedBasis):
+    """Products of the functions of several bases that are drawn independently of each other.
+
+    For draws phi and psi of two bases, the inner product of the matrices phi(x) psi(x)' and
+    phi(y) psi(y)' is phi(x)'phi(y) psi(x)'psi(y), the mean of which is k_1(x, y) k_2(x, y). So an
+    atom is all products of their functions.
+    """
+
+    def __init__(
+        self, parts: Sequence[RandomBasis], factor: float, widths: Sequence[int], size: int | None
+    ) -> None:
+        super().__init__(parts, widths, size)
+        self.atom = prod(part.atom for part in parts)
+        gains = prod(part.gain(part.atom) for part in parts)
+        self.scale = sqrt(factor) * gains * self.amplitude()
+
+    def inner(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return the whole draws of each part that have a function among these."""
+        begin, end = first // self.atom, -(-last // self.atom)
+        return [(begin * part.atom, end * part.atom) for part in self.parts]
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write the functions start, ..., stop - 1, draw by draw."""
+        begin, end = start // self.atom, -(-stop // self.atom)
+        rows, draws = code.shape[0], end - begin
+        whole = np.full((rows, draws, 1), self.scale, self.dtype)
+        for part, block in zip(self.parts, self.values(code, start, stop), strict=True):
+            functions = block.reshape(rows, draws, 1, part.atom)
+            whole = (whole[..., None] * functions).reshape(rows, draws, -1)
+        flat = whole.reshape(rows, -1)
+        out[:] = flat[:, start - begin * self.atom : stop - begin * self.atom]
+
+
+class DividedBasis(RandomBasis):
+    """The functions of another basis at rows divided by `scales`."""
+
+    def __init__(self, inner: RandomBasis, scales: NDArray[np.float64]) -> None:
+        self.inner, self.scales, self.atom = inner, scales, inner.atom
+        self.size, self.dtype = inner.size, inner.dtype
+
+    def encode(self, X: Any) -> Any:
+        """Return the code of the divided rows."""
+        return self.inner.encode(divided(checked_rows(X), self.scales))
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write the functions start, ..., stop - 1."""
+        self.inner.fill(code, start, stop, out)
+
+    def gain(self, width: int) -> float:
+        """Return the factor by which `width` functions alone approximate the kernel."""
+        return self.inner.gain(width)
+
+    def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
+        """Have the parameters of the other basis ready in this context."""
+        return self.inner.holding(start, stop)

@@ -1,0 +1,104 @@
+"""Features of a kernel made from random functions: the functions themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.memory import memory_budget
+from bochner.compute.random import Random
+from bochner.data.batch import Batch
+from bochner.features.centring import Centring
+from bochner.features.dense_basis import cuts
+from bochner.features.feature_map import FeatureMap
+from bochner.features.seeded_basis import SeededBasis
+from bochner.features.sizes import checked_size
+from bochner.kernels import Kernel, RandomProcess
+from bochner.kernels.random_process import UNIT
+from bochner.kernels.rows import dense
+
+
+@dataclass
+class ProcessFeatures(FeatureMap):
+    """The random functions of a `RandomProcess`, phi_j(x) = phi(omega_j, x) / sqrt(size).
+
+    E phi(x)'phi(y) = k(x, y) by the kernel's definition (Dai et al. 2014, Scalable kernel methods
+    via doubly stochastic gradients, Theorem 3).
+
+    Parameters
+    ----------
+    size : int or None
+        The number of functions; None means that there is no end to them, and then they are not
+        scaled.
+    """
+
+    size: int | None = None
+
+    def build(
+        self,
+        kernel: Kernel,
+        sample: Batch,
+        seed: int,
+        dtype: Any = np.float32,
+        memory: int | None = None,
+    ) -> ProcessBasis:
+        """Return the basis; rows stay where they are."""
+        if not isinstance(kernel, RandomProcess):
+            raise ValueError(
+                f"ProcessFeatures are those of a RandomProcess; got {kernel!r}. Use "
+                "features='random', which finds the features of a kernel."
+            )
+        size = checked_size(self.size, 1)
+        return ProcessBasis(kernel, size, Centring.in_place(sample.X, dtype), seed, memory)
+
+
+class ProcessBasis(SeededBasis):
+    """The functions a phi(omega_j, x), a = 1 / sqrt(size), or 1 if there is no end to them."""
+
+    atom = 1
+
+    def __init__(
+        self,
+        kernel: RandomProcess,
+        size: int | None,
+        centring: Centring,
+        seed: int,
+        memory: int | None = None,
+    ) -> None:
+        self.kernel, self.size, self.centring = kernel, size, centring
+        self.dtype, self.amplitude = centring.dtype, 1.0 if size is None else 1 / sqrt(size)
+        unit_bytes = max(1, _bytes(kernel.drawn(centring.n_columns, Random(seed, 0))))
+        super().__init__(seed, UNIT, unit_bytes, memory_budget(memory))
+
+    def encode(self, X: Any) -> NDArray[Any]:
+        """Return the rows in the dtype of the basis, dense."""
+        return dense(self.centring(X))
+
+    def draw(self, rng: Random) -> Any:
+        """Return the draws of a unit, in the form that the kernel's sampler gives them."""
+        return self.kernel.drawn(self.centring.n_columns, rng)
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write the functions start, ..., stop - 1; units are evaluated whole."""
+        for begin, end in cuts(start, stop, UNIT):
+            first = begin // UNIT * UNIT
+            values = self.kernel.values(self.parameters(begin // UNIT), code)
+            some = values[:, begin - first : end - first]
+            np.multiply(some, self.amplitude, out=out[:, begin - start : end - start])
+
+    def gain(self, width: int) -> float:
+        """Return the factor by which `width` functions alone approximate the kernel."""
+        return sqrt((1 if self.size is None else self.size) / width)
+
+
+def _bytes(omega: Any) -> int:
+    """Return about how many bytes draws take."""
+    if isinstance(omega, dict):
+        return _bytes(tuple(omega.values()))
+    if isinstance(omega, tuple | list):
+        return sum(map(_bytes, omega))
+    return int(np.asarray(omega).nbytes)
