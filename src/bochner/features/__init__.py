@@ -10,6 +10,7 @@ from bochner.features.diagnostics import BinningDiagnostics
 from bochner.features.encoded import Encoded, Group, GroupBlock, Groups
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, prepare
 from bochner.features.fourier import Fourier, FourierBasis
+from bochner.features.leverage import Leverage
 from bochner.features.process_basis import ProcessBasis, ProcessFeatures
 from bochner.features.random_basis import RandomBasis
 from bochner.features.random_features import RandomFeatures, has_map, map_of
@@ -34,6 +35,7 @@ __all__ = [
     "Group",
     "GroupBlock",
     "Groups",
+    "Leverage",
     "ProcessBasis",
     "ProcessFeatures",
     "RandomBasis",

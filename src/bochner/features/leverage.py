@@ -1,0 +1,160 @@
+"""Leverage: random features resampled by what they are worth on the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from bochner.compute.blas import single_blas
+from bochner.compute.products import gram, transposed_product
+from bochner.compute.random import Random
+from bochner.data.batch import Batch
+from bochner.features.feature_map import FeatureMap
+from bochner.features.random_basis import RandomBasis
+from bochner.features.selected_basis import SelectedBasis, selected
+from bochner.kernels import Kernel
+
+LEVERAGE = 0x1E7E2  # keeps these draws apart from others of the same seed
+BLIND = 0.5  # share of the chances that is uniform: weights are at most sqrt(1 / BLIND)
+FREE = 4  # features for each direction above the ridge
+SMALLEST = 1e-8  # ridge, in means of k(x, x): what is below is rounding
+HALVINGS = 60
+TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass
+class Leverage(FeatureMap, name="leverage"):
+    r"""Random features resampled by their ridge leverage scores.
+
+    Of a pool of features z_j, drawn as `inner` draws them and scaled so that K ~ Z Z' on n rows,
+    feature j has the score
+
+        l_j = z_j'(Z Z' + n ridge I)^-1 z_j,      sum_j l_j = degrees of freedom at the ridge,
+
+    and is taken with probability p_j = l_j / sum l, in `size` draws, with the weight
+    1 / sqrt(size p_j): so the mean of phi(x)'phi(y) is still that of the pool. As many features as
+    the degrees of freedom, times a logarithm, are then enough for ridge regression, where plain
+    ones may have to be many more (Li, Ton, Oglic and Sejdinovic 2019, Towards a unified analysis of
+    random Fourier features, Algorithm 1; Avron et al. 2017, Random Fourier features for kernel
+    ridge regression: approximation bounds and statistical guarantees).
+
+    What is different here: scores are taken on a sample of rows; a cosine and a sine of one
+    frequency are taken together; half of the probability is uniform, so that the kernel itself is
+    hardly less exact than by plain features; the draws are systematic, so that features repeat as
+    little as can be, and repeated ones are one feature of more weight. Hence there
+    may be fewer features than `size`.
+
+    Parameters
+    ----------
+    inner : str or FeatureMap
+        The features of the pool: "random" for those that belong to the kernel, or a map whose size
+        is None.
+    size : int
+        The number of features.
+    pool : int
+        How many times as many the pool has.
+    ridge : float or "auto"
+        The ridge of the scores, on the mean loss: alpha of the machine. "auto" is that at which a
+        quarter of `size` are the degrees of freedom.
+    rows : int
+        Rows of the sample from which scores are taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Leverage
+    >>> from bochner.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(500, 1))
+    >>> basis = Leverage(size=256).build(Gaussian(1.0), ArraySource(X).sample(500), seed=0)
+    >>> columns = basis.columns(basis.encode(X))
+    >>> bool(np.abs(columns @ columns.T - Gaussian(1.0)(X)).mean() < 0.1)
+    True
+    """
+
+    inner: FeatureMap | str = "random"
+    size: int = 1024
+    pool: int = 8
+    ridge: float | str = "auto"
+    rows: int = 1024
+
+    def build(
+        self,
+        kernel: Kernel,
+        sample: Batch,
+        seed: int,
+        dtype: Any = np.float32,
+        memory: int | None = None,
+    ) -> SelectedBasis:
+        """Return the basis of the features that were taken from the pool."""
+        self._check()
+        features: FeatureMap = FeatureMap.resolve(self.inner)
+        basis = _endless(features.build(kernel, sample, seed, dtype, memory))
+        draws = max(1, self.size // basis.atom)
+        width = self.pool * draws * basis.atom
+        some = sample[:: -(-len(sample) // self.rows)]
+        Z = basis.gain(width) * basis.columns(basis.encode(some.X), 0, width)
+        scores = self._scores(Z).reshape(-1, basis.atom).sum(axis=1)
+        chances = (1 - BLIND) * scores / max(scores.sum(), TINY) + BLIND / len(scores)
+        chosen, times = _systematic(chances, draws, Random(seed, LEVERAGE))
+        scales = basis.gain(width) * np.sqrt(times / (draws * chances[chosen]))
+        return selected(basis, chosen, scales)
+
+    def _scores(self, Z: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the ridge leverage scores of the columns of Z."""
+        with single_blas():
+            values, vectors = eigh(gram(np.ascontiguousarray(Z.T)))
+        values, mean = np.maximum(values, 0.0), max(float(np.mean(values)), TINY)
+        ridge = self._ridge(values / len(Z)) if self.ridge == "auto" else float(self.ridge)
+        ridge = max(ridge, SMALLEST * mean)
+        along = transposed_product(vectors.astype(Z.dtype), Z)
+        return (1 / (values + len(Z) * ridge)) @ np.square(along)  # type: ignore[no-any-return]
+
+    def _ridge(self, values: NDArray[np.float64]) -> float:
+        """Return the ridge at which there are size / FREE degrees of freedom."""
+        low, high = 0.0, float(values.sum())
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            free = float(np.sum(values / (values + max(middle, TINY))))
+            low, high = (middle, high) if free > self.size / FREE else (low, middle)
+        return high
+
+    def _check(self) -> None:
+        for name in ("size", "pool", "rows"):
+            given = getattr(self, name)
+            if not isinstance(given, Integral) or isinstance(given, bool) or given < 1:
+                raise ValueError(
+                    f"{name} of Leverage must be a whole number from 1 on; got {given!r}."
+                )
+        valid = isinstance(self.ridge, Real) and not isinstance(self.ridge, bool) and self.ridge > 0
+        if self.ridge != "auto" and not valid:
+            raise ValueError(
+                f"ridge of Leverage must be 'auto' or a positive number; got {self.ridge!r}."
+            )
+
+
+def _systematic(
+    chances: NDArray[np.float64], draws: int, rng: Random
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what is drawn, in ascending order, and how often: chances * draws, rounded randomly.
+
+    Equidistant places on the line of cumulated chances, the first at random (Madow 1949).
+    """
+    places = (np.arange(draws) + rng.uniform(1)) / draws * chances.sum()
+    found = np.minimum(np.searchsorted(np.cumsum(chances), places), len(chances) - 1)
+    return np.unique(found, return_counts=True)
+
+
+def _endless(basis: Any) -> RandomBasis:
+    if isinstance(basis, RandomBasis) and basis.size is None:
+        return basis
+    raise ValueError(
+        "Leverage takes its features from random ones without end; got a "
+        f"{type(basis).__name__} of {basis.size} functions. Give a map of random features with "
+        "size=None, such as inner=Fourier()."
+    )
