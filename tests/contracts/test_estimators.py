@@ -9,6 +9,7 @@ from bochner import (
     KernelNoveltyDetector,
     KernelQuantileRegressor,
     KernelRegressor,
+    NystroemMap,
     PartialWhitening,
     RandomBinning,
     RandomFourier,
@@ -60,7 +61,7 @@ CHECKS_OF_SHAPE = [
 
 
 def expected_failures(estimator):
-    if isinstance(estimator, PartialWhitening | RandomBinning | RandomFourier):
+    if isinstance(estimator, NystroemMap | PartialWhitening | RandomBinning | RandomFourier):
         return {}
     quantiles = isinstance(estimator, KernelQuantileRegressor)
     return weight_failures(estimator) | dict.fromkeys(CHECKS_OF_SHAPE if quantiles else (), COLUMNS)
@@ -86,6 +87,7 @@ def weight_failures(estimator):
     + PROCESSES
     + OF_QUANTILES
     + [KernelNoveltyDetector()]
+    + [NystroemMap(), NystroemMap(size=4, choice="pivoted")]
     + [PartialWhitening(), PartialWhitening(2), RandomBinning(grids=8), RandomFourier()],
     expected_failed_checks=expected_failures,
 )

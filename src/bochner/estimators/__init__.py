@@ -7,6 +7,7 @@ from bochner.estimators.kernel_novelty_detector import KernelNoveltyDetector
 from bochner.estimators.kernel_quantile_regressor import KernelQuantileRegressor
 from bochner.estimators.kernel_regressor import KernelRegressor
 from bochner.estimators.kernel_witness import KernelWitness
+from bochner.estimators.nystroem_map import NystroemMap
 from bochner.estimators.partial_whitening import PartialWhitening
 from bochner.estimators.random_binning import RandomBinning
 from bochner.estimators.random_fourier import RandomFourier
@@ -20,6 +21,7 @@ __all__ = [
     "KernelQuantileRegressor",
     "KernelRegressor",
     "KernelWitness",
+    "NystroemMap",
     "PartialWhitening",
     "RandomBinning",
     "RandomFourier",

@@ -8,7 +8,7 @@ from typing import Any
 
 from bochner.estimators.choices import is_auto
 from bochner.estimators.costs import Cost, Costs
-from bochner.features import Binning, Centers, FeatureMap, has_map
+from bochner.features import Binning, Centers, FeatureMap, NystroemFeatures, has_map
 from bochner.features.binning import most_entries
 from bochner.features.store import fits
 from bochner.kernels import Kernel, ShiftInvariant, is_random, is_separable
@@ -126,6 +126,8 @@ def _solver_for(features: FeatureMap, situation: Situation) -> Any:
             return "backfitting"
         if absolute:
             return CoordinateDescent("l2")
+        return "cg" if quadratic else "newton"
+    if isinstance(features, NystroemFeatures):
         return "cg" if quadratic else "newton"
     if not isinstance(features, Centers):
         return "dsg"

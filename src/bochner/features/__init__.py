@@ -11,6 +11,7 @@ from bochner.features.encoded import Encoded, Group, GroupBlock, Groups
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, prepare
 from bochner.features.fourier import Fourier, FourierBasis
 from bochner.features.leverage import Leverage
+from bochner.features.nystroem_features import NystroemFeatures
 from bochner.features.process_basis import ProcessBasis, ProcessFeatures
 from bochner.features.random_basis import RandomBasis
 from bochner.features.random_features import RandomFeatures, has_map, map_of
@@ -36,6 +37,7 @@ __all__ = [
     "GroupBlock",
     "Groups",
     "Leverage",
+    "NystroemFeatures",
     "ProcessBasis",
     "ProcessFeatures",
     "RandomBasis",
