@@ -10,6 +10,7 @@ from bochner.solvers.doubly_stochastic import DoublyStochastic
 from bochner.solvers.eigenpro import EigenPro
 from bochner.solvers.newton import Newton
 from bochner.solvers.nystroem import Nystroem
+from bochner.solvers.refinement import Refinement
 from bochner.solvers.solver import Memo, Solver, State
 from bochner.solvers.step_rules import Plain, Preconditioned, StepRule
 
@@ -29,6 +30,7 @@ __all__ = [
     "Nystroem",
     "Plain",
     "Preconditioned",
+    "Refinement",
     "Solver",
     "State",
     "StepRule",

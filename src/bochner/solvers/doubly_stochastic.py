@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.random import Random
 from bochner.data import Batch
-from bochner.features import SeededBasis
+from bochner.features import RandomBasis
 from bochner.losses import Offset
 from bochner.problem import Expansion, Problem
 from bochner.solvers.averaged_weights import AveragedWeights
@@ -31,8 +31,9 @@ from bochner.solvers.doubly_stochastic_state import (
 from bochner.solvers.ledger import Ledger
 from bochner.solvers.look import Look, Residuals
 from bochner.solvers.opening import best_constant, top_eigenvalue
+from bochner.solvers.refinement import Refinement, frequencies_of, on_refined
 from bochner.solvers.solver import Memo, Solver
-from bochner.solvers.step_rules import Pace, StepRule
+from bochner.solvers.step_rules import Move, Pace, StepRule
 
 BATCH_ROWS = 16_384
 BLOCK_COLUMNS = 1024
@@ -68,10 +69,13 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     averaging : float or None
         Iterate t has importance t^averaging in the mean; 0 is the plain mean of the paper,
         None takes the last iterate.
+    refinement : Refinement or None
+        Gradient steps on the frequencies of each new block of Fourier features, which a model then
+        stores; None leaves them as they were drawn.
     """
 
     state_type: ClassVar[type[Any]] = DoublyStochasticState
-    basis_type: ClassVar[type[Any]] = SeededBasis
+    basis_type: ClassVar[type[Any]] = RandomBasis
 
     step: StepRule | str = "preconditioned"
     coordinates: Coordinates | str = "new"
@@ -79,6 +83,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     feature_block: int | str = "auto"
     max_features: int | str | None = "auto"
     averaging: float | None = 8.0
+    refinement: Refinement | None = None
 
     def check(self, problem: Problem) -> None:
         """Refuse values out of range, and a basis that is not drawn from seeds."""
@@ -91,6 +96,8 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
             _check_count("max_features", self.max_features, least=2, even=True)
         if self.averaging is not None and not self.averaging >= 0:
             raise ValueError(f"averaging must be None or at least 0; got {self.averaging!r}.")
+        if self.refinement is not None:
+            self.refinement.check(problem)
 
     def rows_per_batch(self, problem: Problem) -> int:
         """Return the batch size; small sets are one batch."""
@@ -109,7 +116,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
             intercept=best_constant(problem, sample),
             intercept_lag=np.zeros(problem.outputs),
             ledger=Ledger.empty(problem.rows or 0, problem.outputs),
-            top=top_eigenvalue(cast(SeededBasis, problem.basis), batch, width),
+            top=top_eigenvalue(cast(RandomBasis, problem.basis), batch, width),
         )
 
     def advance(
@@ -118,6 +125,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         """Return the state after one block has moved by what the batch says."""
         if batch.weight is not None and not batch.weight.any():
             return state
+        problem = on_refined(problem, state.frequencies)
         code = problem.basis.encode(batch.X)
         known = state.ledger.predict(problem.basis, code, batch.index, state.weights.v)
         values = state.weights.scale * known
@@ -126,9 +134,10 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         rule, safe = StepRule.resolve(self.step), safe_step(problem, state)
         length = rule.length(state.step, safe)
         choice = self._choose(state, residuals, code, length)
-        move = rule.move(choice.look, Pace(choice.stretch * length, state.top))
+        decide = partial(rule.move, pace=Pace(choice.stretch * length, state.top))
+        look, move = self._refined(state, choice.look, decide(choice.look), code, decide)
         state.step += 1
-        known = moved(state, choice.look, code, known, move)
+        known = moved(state, look, code, known, move)
         state.ledger.note(batch.index, known, state.step)
         state.weights.include(float(state.step) ** (self.averaging or 0.0))
         return account(state, residuals, move)
@@ -143,6 +152,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
 
     def expansion(self, problem: Problem, state: DoublyStochasticState) -> Expansion:
         """Return the mean of the iterates, or the last one if there is no averaging."""
+        problem = on_refined(problem, state.frequencies)
         weights, intercept = state.weights.current(), state.intercept
         if self.averaging is not None and state.step > 0:
             weights = state.weights.mean()
@@ -166,13 +176,28 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         self, problem: Problem, state: DoublyStochasticState, memo: Memo
     ) -> NDArray[Any]:
         """Bring Phi v and Phi u / area up to date, and combine them as the weights are."""
-        sums = caught_up(problem.basis, state, memo)
+        sums = caught_up(on_refined(problem, state.frequencies).basis, state, memo)
         outputs, weights = problem.outputs, state.weights
         values, lag = sums[:, :outputs], sums[:, outputs:]
         if self.averaging is None:
             return weights.scale * values + state.intercept
         mean = (weights.area / weights.total) * (values - lag)
         return mean + state.intercept - state.intercept_lag / weights.total
+
+    def _refined(
+        self,
+        state: DoublyStochasticState,
+        look: Look,
+        move: Move,
+        code: Any,
+        decide: Callable[[Look], Move],
+    ) -> tuple[Look, Move]:
+        """Return a new block with its frequencies refined, if they are to be, and its move."""
+        if self.refinement is None or look.number is not None or not move.change.any():
+            return look, move
+        look, move = self.refinement.refined(look, move, code, decide)
+        state.frequencies = frequencies_of(look.residuals.problem)
+        return look, move
 
     def _choose(
         self, state: DoublyStochasticState, residuals: Residuals, code: Any, length: float

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.features import Basis, SeededBasis
+from bochner.features import Basis, RandomBasis
 from bochner.losses import Offset
 from bochner.problem import Problem
 from bochner.solvers.averaged_weights import AveragedWeights
@@ -28,7 +28,8 @@ class DoublyStochasticState(State):
 
     `blocks` are ranges of columns; in the last one there may have been nothing to learn
     (`refused`). `top` is the largest eigenvalue of a block's Phi'Phi / n on the sample. For a loss
-    with an offset there are the `latest` rows and their weights, some thousands.
+    with an offset there are the `latest` rows and their weights, some thousands. `frequencies` are
+    those that have been refined, by unit.
     """
 
     weights: AveragedWeights
@@ -42,6 +43,7 @@ class DoublyStochasticState(State):
     pass_loss: float = 0.0
     pass_rows: float = 0.0
     latest: tuple[Any, NDArray[np.float64]] | None = None
+    frequencies: dict[int, NDArray[Any]] = field(default_factory=dict)
 
 
 def safe_step(problem: Problem, state: DoublyStochasticState) -> float:
@@ -110,7 +112,7 @@ def look_through(
     stop: int,
 ) -> Look:
     """Look at a batch through the columns start, ..., stop - 1."""
-    basis = cast(SeededBasis, residuals.problem.basis)
+    basis = cast(RandomBasis, residuals.problem.basis)
     gain = basis.gain(stop - start)
     weights = np.zeros((stop - start, residuals.problem.outputs))
     old = state.weights.current(start, stop)

@@ -1,0 +1,173 @@
+"""Refinement: gradient steps on the frequencies of a new block of waves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import pi
+from numbers import Integral, Real
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.component import Component
+from bochner.compute.products import product, transposed_product
+from bochner.features import FourierBasis
+from bochner.features.dense_basis import cuts
+from bochner.features.fourier import PAIRS
+from bochner.problem import Problem
+from bochner.solvers.look import Look
+from bochner.solvers.step_rules import Move
+
+SHORTER = 0.25  # what is left of the rate after a step that did not help
+
+Frequencies = dict[int, NDArray[Any]]  # by the number of their unit, as a FourierBasis has them
+
+
+@dataclass
+class Refinement(Component, family="refinement"):
+    r"""Gradient steps on the frequencies of each new block, before its weights are kept.
+
+    The papers' back-propagation trick (Dai et al. 2014, Scalable kernel methods via doubly
+    stochastic gradients, conclusion). A block of waves adds sum_j (u_j cos t_j + v_j sin t_j) to f,
+    with t_j = 2 pi omega_j'x, so the batch's loss has the derivative
+
+        d loss / d omega_j = 2 pi / n sum_i x_i <g_i, v_j cos t_ij - u_j sin t_ij>,
+
+    g_i being the loss gradient at the function with the block in it. A step goes against it by
+    `rate` times the root mean square of the block's frequencies; the block's weights are then found
+    anew by the step rule. A step that does not lower the batch's objective is not taken, and the
+    next one is a quarter as long.
+
+    Only a new block is refined, and only in the step that draws it. From then on its frequencies
+    stay, so what is known of the rows and the mean of the iterates keep their meaning. A step takes
+    about as long as the step on a new block does. The frequencies of refined blocks can no longer
+    be drawn from the seed: a model stores them, half a number for each function and column.
+
+    Parameters
+    ----------
+    steps : int
+        Gradient steps for each new block.
+    rate : float
+        The length of the first step, in mean frequencies.
+    """
+
+    steps: int = 2
+    rate: float = 0.2
+
+    def check(self, problem: Problem) -> None:
+        """Refuse values out of range, and functions that are no waves."""
+        if not isinstance(self.steps, Integral) or self.steps < 1:
+            raise ValueError(f"steps of Refinement must be 1 or more; got {self.steps!r}.")
+        if not isinstance(self.rate, Real) or not 0 < self.rate < np.inf:
+            raise ValueError(f"rate of Refinement must be a positive number; got {self.rate!r}.")
+        if not isinstance(problem.basis.plain, FourierBasis):
+            raise ValueError(
+                "Refinement moves the frequencies of Fourier features; got a "
+                f"{type(problem.basis.plain).__name__}. Give features='fourier', or "
+                "refinement=None."
+            )
+
+    def refined(
+        self, look: Look, move: Move, code: Any, decide: Callable[[Look], Move]
+    ) -> tuple[Look, Move]:
+        """Return the block with better frequencies, in a problem that has them, and its move."""
+        least, rate = objective(look, move), self.rate
+        direction = _direction(look, move, code)
+        for _ in range(self.steps):
+            if direction is None:
+                break
+            trial = _seen(look, _stepped(look, -rate * direction), code)
+            change = decide(trial)
+            value = objective(trial, change)
+            if not value < least:
+                rate *= SHORTER
+                continue
+            look, move, least = trial, change, value
+            direction = _direction(look, move, code)
+        return look, move
+
+
+def objective(look: Look, move: Move) -> float:
+    """Return the batch's loss after a move, and the penalty on the block."""
+    residuals = look.residuals
+    losses = residuals.problem.loss.value(residuals.y, residuals.f + look.evaluate(move.change))
+    weights = look.weights + move.change[: look.width]
+    penalty = 0.5 * look.blocks * residuals.problem.alpha * float(np.sum(weights**2))
+    return float(np.average(losses, weights=residuals.batch.weight)) + penalty
+
+
+def on_refined(problem: Problem, frequencies: Frequencies) -> Problem:
+    """Return the problem on waves of which some have frequencies of their own."""
+    if not frequencies:
+        return problem
+    basis = cast(FourierBasis, problem.basis)
+    return replace(problem, basis=basis.with_given(frequencies))
+
+
+def frequencies_of(problem: Problem) -> Frequencies:
+    """Return the frequencies that are not drawn."""
+    return cast(FourierBasis, problem.basis).given
+
+
+def _direction(look: Look, move: Move, code: Any) -> NDArray[np.float64] | None:
+    """Return the derivative by the frequencies, of the size of these; None where it is 0."""
+    residuals, dtype = look.residuals, look.columns.dtype
+    f = residuals.f + look.evaluate(move.change)
+    slopes = np.asarray(residuals.problem.loss.gradient(residuals.y, f), np.float64)
+    if residuals.weight is not None:
+        slopes = slopes * residuals.weight[:, None]
+    weights = (look.weights + move.change[: look.width]).astype(dtype)
+    slopes = slopes.astype(dtype)
+    bent = look.columns[:, 0::2] * product(slopes, weights[1::2].T)
+    bent -= look.columns[:, 1::2] * product(slopes, weights[0::2].T)
+    bent *= 2 * pi * look.gain / residuals.rows
+    derivative = _transposed(code, bent.astype(dtype))
+    size = float(np.sqrt(np.mean(derivative**2)))
+    if not (0 < size < np.inf):
+        return None
+    omega = _frequencies(look)
+    return derivative * (float(np.sqrt(np.mean(omega**2))) / size)
+
+
+def _transposed(code: Any, values: NDArray[Any]) -> NDArray[np.float64]:
+    if sp.issparse(code):
+        return np.asarray(code.T @ values, np.float64)
+    return transposed_product(code, values)
+
+
+def _frequencies(look: Look) -> NDArray[np.float64]:
+    """Return the frequencies of a block, (n_columns, pairs), in turns."""
+    basis = cast(FourierBasis, look.residuals.problem.basis)
+    parts = [
+        basis.parameters(begin // PAIRS)[:, begin % PAIRS : begin % PAIRS + end - begin]
+        for begin, end in _pairs(look)
+    ]
+    return np.concatenate(parts, axis=1).astype(np.float64)
+
+
+def _stepped(look: Look, step: NDArray[np.float64]) -> Problem:
+    """Return the problem with the frequencies of a block moved by a step."""
+    problem = look.residuals.problem
+    basis, first = cast(FourierBasis, problem.basis), look.start // 2
+    given = dict(basis.given)
+    for begin, end in _pairs(look):
+        unit = basis.parameters(begin // PAIRS).copy()
+        place = begin % PAIRS
+        unit[:, place : place + end - begin] += step[:, begin - first : end - first]
+        given[begin // PAIRS] = unit
+    return replace(problem, basis=basis.with_given(given))
+
+
+def _seen(look: Look, problem: Problem, code: Any) -> Look:
+    """Return the look through a block with other frequencies."""
+    basis = cast(FourierBasis, problem.basis)
+    columns = basis.columns(code, look.start, look.start + look.width)
+    return replace(look, residuals=replace(look.residuals, problem=problem), columns=columns)
+
+
+def _pairs(look: Look) -> list[tuple[int, int]]:
+    """Return the pairs of a block, cut at the units of the basis."""
+    return list(cuts(look.start // 2, (look.start + look.width) // 2, PAIRS))
