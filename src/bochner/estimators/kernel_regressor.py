@@ -32,6 +32,7 @@ class KernelRegressor(NumberMachine):
         "centers", the kernel at all training rows, or `features.Centers(size, choice, given)`;
         "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`;
         "binning", random grids for tables, also with categories, or `features.Binning(grids)`.
+        "random", those that belong to the kernel, if it has some; "nystroem", whitened centres.
         "auto": those that the solver is made for.
     solver : str or Solver
         Centres: "direct" (exact, squared loss), "eigenpro", "pegasos" (plain gradients),
