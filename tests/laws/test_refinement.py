@@ -93,6 +93,12 @@ def test_steps_lower_the_objective_and_move_only_the_frequencies_of_the_block():
     assert not np.allclose(before.columns(code, 480, 544), after.columns(code, 480, 544))
 
 
+def test_without_rows_to_judge_nothing_moves():
+    weight = np.tile([1.0, 0.0], ROWS // 2)
+    look, move, code = looked(weight=weight)
+    assert Refinement().refined(look, move, code, lambda _: move) == (look, move)
+
+
 @pytest.mark.parametrize("coordinates", ["new", "uniform", "checked"])
 @pytest.mark.parametrize("averaging", [None, 8.0])
 def test_what_is_known_of_the_rows_is_what_the_model_predicts(coordinates, averaging):

@@ -38,8 +38,10 @@ class Refinement(Component, family="refinement"):
 
     g_i being the loss gradient at the function with the block in it. A step goes against it by
     `rate` times the root mean square of the block's frequencies; the block's weights are then found
-    anew by the step rule. A step that does not lower the batch's objective is not taken, and the
-    next one is a quarter as long.
+    anew by the step rule. Derivative and weights are those of every other row of the batch, and the
+    rows between judge: a step that does not lower their objective is not taken, and the next one
+    is a quarter as long. (Without judges noisy targets are learned by heart.) In the end all rows
+    together say the weights.
 
     Only a new block is refined, and only in the step that draws it. From then on its frequencies
     stay, so what is known of the rows and the mean of the iterates keep their meaning. A step takes
@@ -74,20 +76,24 @@ class Refinement(Component, family="refinement"):
         self, look: Look, move: Move, code: Any, decide: Callable[[Look], Move]
     ) -> tuple[Look, Move]:
         """Return the block with better frequencies, in a problem that has them, and its move."""
-        least, rate = objective(look, move), self.rate
-        direction = _direction(look, move, code)
+        if not _both_halves_count(look):
+            return look, move
+        best, rate = look, self.rate
+        change = decide(_half(look, 0))
+        least = objective(_half(look, 1), change)
+        direction = _direction(_half(look, 0), change, code[0::2])
         for _ in range(self.steps):
             if direction is None:
                 break
-            trial = _seen(look, _stepped(look, -rate * direction), code)
-            change = decide(trial)
-            value = objective(trial, change)
+            trial = _seen(look, _stepped(best, -rate * direction), code)
+            change = decide(_half(trial, 0))
+            value = objective(_half(trial, 1), change)
             if not value < least:
                 rate *= SHORTER
                 continue
-            look, move, least = trial, change, value
-            direction = _direction(look, move, code)
-        return look, move
+            best, least = trial, value
+            direction = _direction(_half(trial, 0), change, code[0::2])
+        return (look, move) if best is look else (best, decide(best))
 
 
 def objective(look: Look, move: Move) -> float:
@@ -130,6 +136,21 @@ def _direction(look: Look, move: Move, code: Any) -> NDArray[np.float64] | None:
         return None
     omega = _frequencies(look)
     return derivative * (float(np.sqrt(np.mean(omega**2))) / size)
+
+
+def _half(look: Look, first: int) -> Look:
+    """Return the look at every other row."""
+    residuals, rows = look.residuals, slice(first, None, 2)
+    half = replace(residuals, batch=residuals.batch[rows], f=residuals.f[rows])
+    return replace(look, residuals=half, columns=np.ascontiguousarray(look.columns[rows]))
+
+
+def _both_halves_count(look: Look) -> bool:
+    """Whether there are rows of some weight in both halves."""
+    weight = look.residuals.batch.weight
+    if weight is None:
+        return look.residuals.rows > 1
+    return bool(weight[0::2].any() and weight[1::2].any())
 
 
 def _transposed(code: Any, values: NDArray[Any]) -> NDArray[np.float64]:
