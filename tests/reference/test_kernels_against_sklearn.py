@@ -1,21 +1,35 @@
 """Kernels and losses against scikit-learn and SciPy."""
 
+from math import factorial
+
 import numpy as np
 import pytest
-from scipy.special import logsumexp, softmax
+from scipy.special import eval_chebyt, eval_gegenbauer, logsumexp, softmax
 from sklearn.gaussian_process.kernels import Matern as SklearnMatern
 from sklearn.gaussian_process.kernels import RationalQuadratic
 from sklearn.metrics import hinge_loss, log_loss
-from sklearn.metrics.pairwise import chi2_kernel, cosine_similarity, laplacian_kernel, rbf_kernel
+from sklearn.metrics.pairwise import (
+    chi2_kernel,
+    cosine_similarity,
+    laplacian_kernel,
+    linear_kernel,
+    polynomial_kernel,
+    rbf_kernel,
+)
 
 from bochner.kernels import (
+    ArcCosine,
     Cauchy,
+    DotProduct,
     EuclideanLaplacian,
+    Exponential,
     FunctionKernel,
     Gaussian,
     Kernel,
     Laplacian,
     Matern,
+    Polynomial,
+    Zonal,
 )
 from bochner.losses import Hinge, Logistic, Softmax
 
@@ -61,6 +75,56 @@ def test_the_euclidean_laplacian_is_the_matern_kernel_with_nu_1_2(bandwidth):
     kernel = EuclideanLaplacian(bandwidth)
     np.testing.assert_allclose(kernel(A), reference(A), rtol=0, atol=1e-10)
     np.testing.assert_allclose(kernel(A, B), reference(A, B), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 5])
+@pytest.mark.parametrize("constant", [0.0, 1.5])
+def test_polynomial_is_the_polynomial_kernel(degree, constant):
+    kernel = Polynomial(degree, constant, scale=0.3)
+    expected = polynomial_kernel(A, B, degree=degree, gamma=0.3, coef0=constant)
+    np.testing.assert_allclose(kernel(A, B), expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(DotProduct(kernel.terms(8))(A, B), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_dot_product_is_the_linear_kernel_unless_it_is_told_otherwise():
+    np.testing.assert_allclose(Kernel.resolve("dot_product")(A, B), linear_kernel(A, B), atol=1e-12)
+
+
+@bandwidths
+def test_exponential_is_the_exponential_of_the_linear_kernel(bandwidth):
+    expected = np.exp(linear_kernel(A, B) / (10 * bandwidth) ** 2)
+    kernel = Exponential(10 * bandwidth)
+    np.testing.assert_allclose(kernel(A, B), expected, rtol=1e-12)
+    kernel, powers = Exponential(3.0), linear_kernel(A[:5], B[:5])[..., None] ** np.arange(30)
+    np.testing.assert_allclose(powers @ kernel.terms(30), kernel(A[:5], B[:5]))
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_arc_cosine_is_a_layer_of_infinitely_many_neurons(order):
+    """2 E h(w'a) h(w'b) in the plane: the length of w and its angle are independent."""
+    a, b = A[:4, :2], B[:4, :2]
+    angles = (np.arange(200_000) + 0.5) * 2 * np.pi / 200_000
+    points = np.stack([np.cos(angles), np.sin(angles)])
+    h = [(x @ points > 0) * np.maximum(x @ points, 0) ** order for x in (a, b)]
+    expected = 2 * 2**order * factorial(order) * (h[0] @ h[1].T) / 200_000
+    np.testing.assert_allclose(ArcCosine(order)(a, b), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("columns", [2, 3, 7])
+def test_zonal_kernels_are_sums_of_gegenbauer_polynomials(columns):
+    left, right = A[:, :columns], B[:, :columns]
+    t = np.clip(cosine_similarity(left, right), -1, 1)
+    coefficients = [0.1, 0.0, 0.5, 0.2, 0.0, 0.3]
+    if columns == 2:
+        polynomials = [eval_chebyt(degree, t) for degree in range(6)]
+    else:
+        half = columns / 2 - 1
+        polynomials = [
+            eval_gegenbauer(degree, half, t) / eval_gegenbauer(degree, half, 1.0)
+            for degree in range(6)
+        ]
+    expected = sum(c * P for c, P in zip(coefficients, polynomials, strict=True))
+    np.testing.assert_allclose(Zonal(coefficients)(left, right), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("function", [rbf_kernel, cosine_similarity, chi2_kernel])

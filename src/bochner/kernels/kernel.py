@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from math import isfinite
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -139,24 +140,10 @@ class ShiftInvariant(Kernel):
         """Return k(A, B), in the dtype of the rows, of few rows that are centred or sparse."""
 
     def matrix(self, A: Rows, B: Rows) -> Array:
-        """Return k(A, B) tile by tile; of k(A, A) only one half is computed."""
-        K, centre, symmetric = np.empty((A.shape[0], B.shape[0]), A.dtype), mean(A), A is B
-        pairs = [
-            (rows, columns)
-            for rows in tiles(A.shape[0], TILE)
-            for columns in tiles(B.shape[0], TILE)
-            if rows.start <= columns.start or not symmetric
-        ]
-
-        def fill(number: int, _: int) -> None:
-            rows, columns = pairs[number]
-            tile = self.tile(centred(A[rows], centre), centred(B[columns], centre))
-            K[rows, columns] = tile
-            if symmetric:
-                K[columns, rows] = tile.T
-
-        each_tile(fill, len(pairs), 1)
-        if symmetric:
+        """Return k(A, B) tile by tile."""
+        centre = mean(A)
+        K = by_tiles(lambda a, b: self.tile(centred(a, centre), centred(b, centre)), A, B)
+        if A is B:
             np.fill_diagonal(K, self.variance)
         return K
 
@@ -164,6 +151,28 @@ class ShiftInvariant(Kernel):
         """Return the variance for each row."""
         A = checked_rows(A)
         return np.full(A.shape[0], self.variance, A.dtype)
+
+
+def by_tiles(tile: Callable[[Rows, Rows], Array], A: Rows, B: Rows) -> Array:
+    """Return the matrix of the tiles of `A` and `B`; of k(A, A) only one half is computed."""
+    K, symmetric = np.empty((A.shape[0], B.shape[0]), A.dtype), A is B
+    pairs = [
+        (rows, columns)
+        for rows in tiles(A.shape[0], TILE)
+        for columns in tiles(B.shape[0], TILE)
+        if rows.start <= columns.start or not symmetric
+    ]
+
+    def fill(number: int, _: int) -> None:
+        rows, columns = pairs[number]
+        K[rows, columns] = values = tile(A[rows], B[columns])
+        if symmetric and rows == columns:
+            K[rows, columns] = np.triu(values) + np.triu(values, 1).T
+        elif symmetric:
+            K[columns, rows] = values.T
+
+    each_tile(fill, len(pairs), 1)
+    return K
 
 
 def shift_invariant(kernel: Any) -> ShiftInvariant:
