@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bochner import callbacks, data, features, kernels, losses, solvers, spectra, stopping
     from bochner.estimators import (
+        ArcCosine,
         DensityRatio,
         KernelClassifier,
         KernelGaussianProcess,
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
         PartialWhitening,
         RandomBinning,
         RandomFourier,
+        RandomMaclaurin,
+        TensorSketch,
         TwoSampleTest,
         two_sample_test,
     )
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "ArcCosine",
     "DensityRatio",
     "KernelClassifier",
     "KernelGaussianProcess",
@@ -35,6 +39,8 @@ __all__ = [
     "PartialWhitening",
     "RandomBinning",
     "RandomFourier",
+    "RandomMaclaurin",
+    "TensorSketch",
     "TwoSampleTest",
     "callbacks",
     "data",

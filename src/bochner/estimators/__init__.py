@@ -1,5 +1,6 @@
 """Estimators and transformers that keep scikit-learn's contract."""
 
+from bochner.estimators.arc_cosine import ArcCosine
 from bochner.estimators.density_ratio import DensityRatio
 from bochner.estimators.kernel_classifier import KernelClassifier
 from bochner.estimators.kernel_gaussian_process import KernelGaussianProcess
@@ -11,9 +12,12 @@ from bochner.estimators.nystroem_map import NystroemMap
 from bochner.estimators.partial_whitening import PartialWhitening
 from bochner.estimators.random_binning import RandomBinning
 from bochner.estimators.random_fourier import RandomFourier
+from bochner.estimators.random_maclaurin import RandomMaclaurin
+from bochner.estimators.tensor_sketch import TensorSketch
 from bochner.estimators.two_sample import TwoSampleTest, two_sample_test
 
 __all__ = [
+    "ArcCosine",
     "DensityRatio",
     "KernelClassifier",
     "KernelGaussianProcess",
@@ -25,6 +29,8 @@ __all__ = [
     "PartialWhitening",
     "RandomBinning",
     "RandomFourier",
+    "RandomMaclaurin",
+    "TensorSketch",
     "TwoSampleTest",
     "two_sample_test",
 ]

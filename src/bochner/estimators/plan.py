@@ -8,7 +8,7 @@ from typing import Any
 
 from bochner.estimators.choices import is_auto
 from bochner.estimators.costs import Cost, Costs
-from bochner.features import Binning, Centers, FeatureMap, NystroemFeatures, has_map
+from bochner.features import Binning, Centers, FeatureMap, NystroemFeatures, has_map, map_name
 from bochner.features.binning import most_entries
 from bochner.features.store import fits
 from bochner.kernels import Kernel, ShiftInvariant, is_random, is_separable
@@ -86,12 +86,7 @@ def planned(features: Any, solver: Any, situation: Situation) -> Plan:
 def _home(solver: Any, situation: Situation) -> Any:
     """Return the features that a solver is made for, random ones being those of the kernel."""
     home = Solver.resolve(solver).home(situation.rows)
-    return _drawn(situation.kernel) if home == "fourier" else home
-
-
-def _drawn(kernel: Kernel) -> str:
-    """Return the name of the random features of a kernel."""
-    return "fourier" if isinstance(kernel, ShiftInvariant) else "random"
+    return map_name(situation.kernel) if home == "fourier" else home
 
 
 def _cost(features: Any, solver: Any, costs: Costs | None) -> Cost | None:
@@ -142,18 +137,17 @@ def _method(situation: Situation) -> Plan:
     if situation.categories:
         return _on_bins(situation, "some columns hold categories, which bins take as they are")
     if costs is None or situation.once:
-        return Plan(_drawn(kernel), "dsg", "the rows come as a stream, of which none is kept")
+        return Plan(map_name(kernel), "dsg", "the rows come as a stream, of which none is kept")
     if not issubclass(situation.loss, Smooth):
         _require_features(situation)
-        return Plan(_drawn(kernel), "dsg", "the loss has kinks", costs.doubly_stochastic())
+        return Plan(map_name(kernel), "dsg", "the loss has kinks", costs.doubly_stochastic())
     if _few(situation):
         return _on_few_rows(situation, costs)
     if is_random(kernel) and has_map(kernel):
         why = "the kernel is known by random functions"
         return Plan("random", "dsg", why, costs.doubly_stochastic())
     if not isinstance(kernel, ShiftInvariant):
-        why = "of this kernel nothing is known but its values"
-        return Plan("centers", "eigenpro", why, costs.eigenpro())
+        return _on_values(situation, costs)
     if situation.scaled and is_separable(kernel):
         return _on_bins(situation, "a scale for each column is learned, which bins take as it is")
     if costs.eigenpro().seconds <= situation.seconds:
@@ -164,6 +158,15 @@ def _method(situation: Situation) -> Plan:
     if costs.nystroem(CENTERS).seconds <= situation.seconds:
         return Plan(Centers(CENTERS), "nystroem", many, costs.nystroem(CENTERS))
     return Plan("fourier", "dsg", many, costs.doubly_stochastic())
+
+
+def _on_values(situation: Situation, costs: Costs) -> Plan:
+    """Return a kernel function at each row, or random features where that takes too long."""
+    if costs.eigenpro().seconds <= situation.seconds or not has_map(situation.kernel):
+        why = "of this kernel the values are needed only, at all rows"
+        return Plan("centers", "eigenpro", why, costs.eigenpro())
+    why = f"{costs.rows:,} rows are too many for a kernel function at each of them"
+    return Plan(map_name(situation.kernel), "dsg", why, costs.doubly_stochastic())
 
 
 def _on_centers(situation: Situation, costs: Costs) -> Plan:

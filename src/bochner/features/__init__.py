@@ -8,15 +8,20 @@ from bochner.features.centers import Centers
 from bochner.features.dense_basis import DenseBasis
 from bochner.features.diagnostics import BinningDiagnostics
 from bochner.features.encoded import Encoded, Group, GroupBlock, Groups
+from bochner.features.exponential_fourier import ExponentialFourier
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, prepare
 from bochner.features.fourier import Fourier, FourierBasis
+from bochner.features.harmonics import Harmonics
 from bochner.features.leverage import Leverage
+from bochner.features.maclaurin import Maclaurin
 from bochner.features.nystroem_features import NystroemFeatures
 from bochner.features.process_basis import ProcessBasis, ProcessFeatures
 from bochner.features.random_basis import RandomBasis
-from bochner.features.random_features import RandomFeatures, has_map, map_of
+from bochner.features.random_features import RandomFeatures, has_map, map_name, map_of
+from bochner.features.rectified import Rectified
 from bochner.features.remembered_basis import RememberedBasis
 from bochner.features.seeded_basis import SeededBasis
+from bochner.features.sketch import Sketch
 from bochner.features.tabulated_basis import TabulatedBasis
 from bochner.features.whitened_basis import WhitenedBasis
 
@@ -30,23 +35,29 @@ __all__ = [
     "Centers",
     "DenseBasis",
     "Encoded",
+    "ExponentialFourier",
     "FeatureMap",
     "Fourier",
     "FourierBasis",
     "Group",
     "GroupBlock",
     "Groups",
+    "Harmonics",
     "Leverage",
+    "Maclaurin",
     "NystroemFeatures",
     "ProcessBasis",
     "ProcessFeatures",
     "RandomBasis",
     "RandomFeatures",
+    "Rectified",
     "RememberedBasis",
     "SeededBasis",
+    "Sketch",
     "TabulatedBasis",
     "WhitenedBasis",
     "has_map",
+    "map_name",
     "map_of",
     "prepare",
 ]

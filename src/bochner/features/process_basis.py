@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.memory import memory_budget
 from bochner.compute.random import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
-from bochner.features.dense_basis import cuts
 from bochner.features.feature_map import FeatureMap
-from bochner.features.seeded_basis import SeededBasis
+from bochner.features.random_functions import WholeUnits
 from bochner.features.sizes import checked_size
 from bochner.kernels import Kernel, RandomProcess
 from bochner.kernels.random_process import UNIT
@@ -56,43 +53,33 @@ class ProcessFeatures(FeatureMap):
         return ProcessBasis(kernel, size, Centring.in_place(sample.X, dtype), seed, memory)
 
 
-class ProcessBasis(SeededBasis):
+class ProcessBasis(WholeUnits):
     """The functions a phi(omega_j, x), a = 1 / sqrt(size), or 1 if there is no end to them."""
-
-    atom = 1
 
     def __init__(
         self,
         kernel: RandomProcess,
         size: int | None,
-        centring: Centring,
+        rows: Centring,
         seed: int,
         memory: int | None = None,
     ) -> None:
-        self.kernel, self.size, self.centring = kernel, size, centring
-        self.dtype, self.amplitude = centring.dtype, 1.0 if size is None else 1 / sqrt(size)
-        unit_bytes = max(1, _bytes(kernel.drawn(centring.n_columns, Random(seed, 0))))
-        super().__init__(seed, UNIT, unit_bytes, memory_budget(memory))
+        self.kernel = kernel
+        unit_bytes = max(1, _bytes(kernel.drawn(rows.n_columns, Random(seed, 0))))
+        super().__init__(size, rows, seed, unit_bytes, memory, UNIT)
 
     def encode(self, X: Any) -> NDArray[Any]:
         """Return the rows in the dtype of the basis, dense."""
-        return dense(self.centring(X))
+        return dense(self.rows(X))
 
     def draw(self, rng: Random) -> Any:
         """Return the draws of a unit, in the form that the kernel's sampler gives them."""
-        return self.kernel.drawn(self.centring.n_columns, rng)
+        return self.kernel.drawn(self.n_columns, rng)
 
-    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the functions start, ..., stop - 1; units are evaluated whole."""
-        for begin, end in cuts(start, stop, UNIT):
-            first = begin // UNIT * UNIT
-            values = self.kernel.values(self.parameters(begin // UNIT), code)
-            some = values[:, begin - first : end - first]
-            np.multiply(some, self.amplitude, out=out[:, begin - start : end - start])
-
-    def gain(self, width: int) -> float:
-        """Return the factor by which `width` functions alone approximate the kernel."""
-        return sqrt((1 if self.size is None else self.size) / width)
+    def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
+        """Write the functions of the draws."""
+        values = self.kernel.values(parameters, code)
+        np.multiply(values, self.amplitude, out=out[:, first : first + UNIT])
 
 
 def _bytes(omega: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,19 +11,29 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.random import Random
 from bochner.data.batch import Batch
 from bochner.features.combined_basis import DividedBasis, ProductBasis, SumBasis
+from bochner.features.exponential_fourier import ExponentialFourier
 from bochner.features.feature_map import FeatureMap
 from bochner.features.fourier import Fourier
+from bochner.features.harmonics import Harmonics
+from bochner.features.maclaurin import Maclaurin
 from bochner.features.process_basis import ProcessFeatures
 from bochner.features.random_basis import RandomBasis
+from bochner.features.rectified import Rectified
 from bochner.features.sizes import checked_size
+from bochner.features.sketch import Sketch
 from bochner.kernels import (
+    ArcCosine,
+    Exponential,
     GeneralProduct,
     GeneralScaled,
     GeneralStretched,
     GeneralSum,
     Kernel,
+    Polynomial,
+    PowerSeries,
     RandomProcess,
     ShiftInvariant,
+    Zonal,
 )
 from bochner.kernels.stretched import column_scales
 
@@ -165,8 +174,13 @@ class StretchedFeatures(FeatureMap):
 
 
 # The map that belongs to each kind of kernel; the nearest base class of a kernel counts.
-MAPS: dict[type[Any], Callable[[int | None], FeatureMap]] = {
+MAPS: dict[type[Any], Any] = {
     ShiftInvariant: Fourier,
+    Polynomial: Sketch,
+    Exponential: ExponentialFourier,
+    PowerSeries: Maclaurin,
+    ArcCosine: Rectified,
+    Zonal: Harmonics,
     RandomProcess: ProcessFeatures,
     GeneralSum: SumFeatures,
     GeneralScaled: SumFeatures,
@@ -184,7 +198,7 @@ def has_map(kernel: Kernel) -> bool:
 def map_of(kernel: Kernel, size: int | None = None) -> FeatureMap:
     """Return the map that belongs to a kernel, or refuse one that has none."""
     if (known := _known(kernel)) is not None:
-        return known(size)
+        return known(size)  # type: ignore[no-any-return]
     names = ", ".join(kind.__name__ for kind in MAPS)
     raise ValueError(
         f"No random features are known of {kernel!r}; kernels of these kinds have some: {names}. "
@@ -192,7 +206,13 @@ def map_of(kernel: Kernel, size: int | None = None) -> FeatureMap:
     )
 
 
-def _known(kernel: Kernel) -> Callable[[int | None], FeatureMap] | None:
+def map_name(kernel: Kernel) -> str:
+    """Return the name of the features of a kernel: "random" finds those that have none."""
+    known = _known(kernel)
+    return next((name for name, map_ in FeatureMap.registry.items() if map_ is known), "random")
+
+
+def _known(kernel: Kernel) -> Any:
     return next((MAPS[base] for base in type(kernel).__mro__ if base in MAPS), None)
 
 

@@ -9,8 +9,6 @@ from contextlib import AbstractContextManager, contextmanager
 from threading import Lock
 from typing import Any, Self
 
-from numpy.typing import NDArray
-
 from bochner.compute.pool import each_tile
 from bochner.compute.random import Random
 from bochner.features.dense_basis import BLOCK, cuts
@@ -29,19 +27,19 @@ class SeededBasis(RandomBasis):
 
     def __init__(self, seed: int, unit: int, unit_bytes: int, memory: int) -> None:
         self.seed, self.unit, self.unit_bytes, self.memory = seed, unit, unit_bytes, memory
-        self.given: dict[int, NDArray[Any]] = {}
+        self.given: dict[int, Any] = {}
         self._begin()
 
     @abstractmethod
-    def draw(self, rng: Random) -> NDArray[Any]:
+    def draw(self, rng: Random) -> Any:
         """Return the parameters of the unit to which this stream of random numbers belongs."""
 
-    def parameters(self, number: int) -> NDArray[Any]:
+    def parameters(self, number: int) -> Any:
         """Return the parameters of a unit."""
         kept = self.given.get(number, self._kept.get(number))
         return self._drawn(number) if kept is None else kept
 
-    def with_given(self, given: dict[int, NDArray[Any]]) -> Self:
+    def with_given(self, given: dict[int, Any]) -> Self:
         """Return the same functions but for units whose parameters are given.
 
         Both share what they keep.
@@ -77,7 +75,7 @@ class SeededBasis(RandomBasis):
     def _keep(self, number: int) -> None:
         self._kept[number] = self._drawn(number)
 
-    def _drawn(self, number: int) -> NDArray[Any]:
+    def _drawn(self, number: int) -> Any:
         return self.draw(Random(self.seed, number))
 
     def _let_go(self, numbers: range) -> None:
@@ -89,7 +87,7 @@ class SeededBasis(RandomBasis):
                     self._kept.pop(number, None)
 
     def _begin(self) -> None:
-        self._kept: dict[int, NDArray[Any]] = {}
+        self._kept: dict[int, Any] = {}
         self._holders: Counter[int] = Counter()  # how many calls are working on a unit now
         self._lock = Lock()
 

@@ -1,0 +1,72 @@
+"""RandomMaclaurin: random Maclaurin features as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bochner.estimators.feature_transformer import FeatureTransformer
+from bochner.features import Maclaurin
+
+
+class RandomMaclaurin(FeatureTransformer):
+    """Random Maclaurin features of a kernel that is a power series of the inner product.
+
+    A linear model on these features is close to a machine with the kernel sum_n a_n (x'y)^n: each
+    is a product of n projections to random signs, n drawn at random (Kar and Karnick 2012, Random
+    feature maps for dot product kernels, Algorithm 1).
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        "exponential", "polynomial" or "dot_product", by name or as a component.
+    size : int
+        The number of features.
+    degrees : "proportional" or "geometric"
+        The law of the degrees n: in proportion to the terms of the kernel at rows of the median
+        length, or to 2^-n as in the paper.
+    random_state : int, RandomState, Generator or None
+        Determines the signs and the sample.
+    n_jobs : int or None
+        The number of threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None
+        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
+        free memory. The result does not depend on it.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with its numbers.
+    basis_ : MaclaurinBasis
+        The features.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.estimators.random_maclaurin import RandomMaclaurin
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> RandomMaclaurin(size=256, random_state=0).fit_transform(X).shape
+    (100, 256)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "exponential",
+        size: int = 1024,
+        degrees: str = "proportional",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.size = size
+        self.degrees = degrees
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+
+    def _features(self) -> Maclaurin:
+        return Maclaurin(self.size, self.degrees)

@@ -1,0 +1,150 @@
+"""Random Maclaurin features: products of random signs for each power of the inner product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.random import Random
+from bochner.compute.sketches import place_columns
+from bochner.data.batch import Batch
+from bochner.features.centring import Centring
+from bochner.features.degrees import Degrees
+from bochner.features.feature_map import FeatureMap
+from bochner.features.random_functions import UNIT, WholeUnits, require_kernel
+from bochner.features.sizes import checked_size
+from bochner.kernels import Kernel, PowerSeries
+from bochner.kernels.inner_product import median_square
+
+DEGREES = 64  # powers beyond are left out
+LAWS = ("proportional", "geometric")
+
+
+@dataclass
+class Maclaurin(FeatureMap, name="maclaurin"):
+    """Random Maclaurin features of a kernel that is a power series of the inner product.
+
+    For k(x, y) = sum_n a_n (x'y)^n a function draws a degree n with probability p_n and n vectors
+    of random signs: phi(x) = sqrt(a_n / p_n) prod_i s_i'x, so that E phi(x) phi(y) = k(x, y) (Kar
+    and Karnick 2012, Random feature maps for dot product kernels, Algorithm 1).
+
+    Parameters
+    ----------
+    size : int or None
+        The number of functions; None means that there is no end to them.
+    degrees : "proportional" or "geometric"
+        The law of the degrees: p_n in proportion to a_n r^2n, the part of the term in k(x, x) at
+        rows of the median length r; or to 2^-n, as in the paper, among the terms that there are.
+        The first has the smaller variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Maclaurin
+    >>> from bochner.kernels import Exponential
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> basis = Maclaurin(65_536).build(Exponential(1.0), ArraySource(X).sample(2), seed=0)
+    >>> columns = basis.columns(basis.encode(X))
+    >>> (columns @ columns.T).round(1)  # the kernel's values are e and 1
+    array([[2.7, 1. ],
+           [1. , 2.7]], dtype=float32)
+    """
+
+    size: int | None = None
+    degrees: str = "proportional"
+
+    def build(
+        self,
+        kernel: Kernel,
+        sample: Batch,
+        seed: int,
+        dtype: Any = np.float32,
+        memory: int | None = None,
+    ) -> MaclaurinBasis:
+        """Return the basis; the median length of a row is that of the sample."""
+        series = require_kernel(kernel, PowerSeries, "Maclaurin features")  # type: ignore[type-abstract]
+        length, rows = sqrt(median_square(sample.X)), Centring.in_place(sample.X, dtype)
+        parts = _parts(series, length)
+        law = self._law(parts)
+        return MaclaurinBasis(parts, law, length, checked_size(self.size, 1), rows, seed, memory)
+
+    def _law(self, parts: NDArray[np.float64]) -> Degrees:
+        if self.degrees not in LAWS:
+            names = " or ".join(map(repr, LAWS))
+            raise ValueError(f"The law of degrees must be {names}; got {self.degrees!r}.")
+        halves = (parts > 0) * 0.5 ** np.arange(DEGREES)
+        weights = parts if self.degrees == "proportional" else halves
+        return Degrees(weights / weights.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """The functions of a unit: signs of their factors, the places of functions, and heights.
+
+    Functions are in the order of falling degrees, so that factor i belongs to the first of them.
+    """
+
+    signs: list[NDArray[Any]]
+    places: NDArray[np.int64]
+    heights: NDArray[Any]
+
+
+class MaclaurinBasis(WholeUnits):
+    """Products of projections to random signs, of rows divided by `length`.
+
+    `parts` are the terms of the kernel at rows of that length, `law` that of the degrees.
+    """
+
+    def __init__(
+        self,
+        parts: NDArray[np.float64],
+        law: Degrees,
+        length: float,
+        size: int | None,
+        rows: Centring,
+        seed: int,
+        memory: int | None = None,
+    ) -> None:
+        self.law, self.length = law, length
+        ratios = np.divide(parts, law.probabilities, out=np.zeros(DEGREES), where=parts > 0)
+        self.heights = np.sqrt(ratios)
+        numbers = rows.n_columns * law.mean + 1
+        super().__init__(size, rows, seed, int(UNIT * numbers) * rows.dtype.itemsize, memory)
+
+    def encode(self, X: Any) -> Any:
+        """Return the rows divided by the length."""
+        return self.rows(X) * self.dtype.type(1 / self.length)
+
+    def draw(self, rng: Random) -> Products:
+        """Return degrees and signs of a unit."""
+        degrees, places = self.law.draw(rng)
+        widths = [int((degrees > factor).sum()) for factor in range(degrees[0])]
+        signs = [_signs((self.n_columns, width), rng, self.dtype) for width in widths]
+        heights = self.amplitude * self.heights[degrees]
+        return Products(signs, places, heights.astype(self.dtype))
+
+    def write(self, code: Any, parameters: Products, out: NDArray[Any], first: int) -> None:
+        """Write products of projections."""
+        values = np.ones((code.shape[0], UNIT), self.dtype)
+        for signs in parameters.signs:
+            values[:, : signs.shape[1]] *= code @ signs
+        place_columns(values, parameters.places, parameters.heights, out, first)
+
+
+def _parts(kernel: PowerSeries, length: float) -> NDArray[np.float64]:
+    """Return the terms of the kernel at rows of a length; powers alone might overflow."""
+    terms = kernel.terms(DEGREES)
+    logs = np.log(terms, out=np.full(DEGREES, -np.inf), where=terms > 0)
+    return np.exp(logs + 2 * np.log(length) * np.arange(DEGREES))  # type: ignore[no-any-return]
+
+
+def _signs(shape: tuple[int, int], rng: Random, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return random signs, each a bit of the stream."""
+    words = rng.integers(-(-prod(shape) // 64)).astype("<u8")  # so on every machine
+    bits = np.unpackbits(words.view(np.uint8), count=prod(shape), bitorder="little")
+    return (2 * bits.astype(dtype) - 1).reshape(shape)
