@@ -23,13 +23,14 @@ from bochner.compute.memory import free_memory, memory_budget
 from bochner.compute.pool import available_cores, each_tile, sum_tiles, threads
 from bochner.compute.products import add_row_products, gram, product, transposed_product
 from bochner.compute.random import Random, row_hash
-from bochner.compute.turns import cosine_sine
+from bochner.compute.turns import cosine, cosine_sine
 
 PI = np.longdouble("3.14159265358979323846264338327950288")
 ERROR = {np.float32: 3e-7, np.float64: 1e-15}
 FIRST_INTEGERS = [8658993280511845255, 17662224154668679518]
 PATH_INTEGERS = [17626778973194980390, 5113281503914152638]
 HASHES = [15559990572502793946, 15040763173281104258]
+GAMMAS = [0.3, 0.5, 2, 2.5, 40]
 both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
@@ -46,6 +47,18 @@ BLAS_THREADS = blas_threads()
 @compiled("float64(float64)", cache=False)
 def twice(x):
     return x + x
+
+
+@both_dtypes
+def test_the_cosine_alone_is_that_of_the_pair(dtype):
+    turns = np.random.default_rng(0).normal(scale=3, size=(7, 1001)).astype(dtype)
+    pairs = cosine_sine(turns, np.empty((7, 2002), dtype), 2.0)
+    alone = cosine(turns, np.zeros((8, 1010), dtype), 2.0, 5)
+    np.testing.assert_allclose(alone[:7, 5:1006], pairs[:, ::2], rtol=0, atol=ERROR[dtype])
+    assert not alone[7].any()
+    assert not alone[:, :5].any()
+    with pytest.raises(ValueError, match="cosine needs 7 rows and 1002 columns"):
+        cosine(turns, np.empty((7, 1001), dtype), 2.0, 1)
 
 
 @both_dtypes
@@ -130,11 +143,9 @@ def test_successive_draws_continue_the_stream():
         (lambda rng, n: rng.exponential(n), stats.expon),
         (lambda rng, n: rng.normal(n), stats.norm),
         (lambda rng, n: rng.cauchy(n), stats.cauchy),
-        (lambda rng, n: rng.gamma(0.5, n), stats.gamma(0.5)),
-        (lambda rng, n: rng.gamma(2, n), stats.gamma(2)),
-        (lambda rng, n: rng.gamma(2.5, n), stats.gamma(2.5)),
+        *((lambda rng, n, a=a: rng.gamma(a, n), stats.gamma(a)) for a in GAMMAS),
     ],
-    ids=["uniform", "exponential", "normal", "cauchy", "gamma 1/2", "gamma 2", "gamma 5/2"],
+    ids=["uniform", "exponential", "normal", "cauchy", *(f"gamma {a}" for a in GAMMAS)],
 )
 def test_draws_follow_their_law(draw, law):
     numbers = draw(Random(11), 20_001)
@@ -154,9 +165,10 @@ def test_permutation_holds_every_number_once():
     assert (order != np.arange(1000)).any()
 
 
-def test_gamma_refuses_other_shapes():
-    with pytest.raises(ValueError, match="multiple of 1/2"):
-        Random(0).gamma(0.3, 5)
+@pytest.mark.parametrize("shape", [0, -0.5, np.inf, np.nan])
+def test_gamma_refuses_shapes_that_are_not_positive(shape):
+    with pytest.raises(ValueError, match="above 0"):
+        Random(0).gamma(shape, 5)
 
 
 def test_the_hash_of_a_row_does_not_depend_on_the_others():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ Shape = int | tuple[int, ...]
 WORD = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio, the increment of splitmix64
 LANES = (0x243F6A8885A308D3, 0x13198A2E03707344)  # digits of pi: two unrelated starting points
+MOST_HALVES = 16  # of a Gamma shape that are summed
 
 
 class Random:
@@ -81,16 +82,18 @@ class Random:
         return np.tan(np.pi * (self.uniform(shape) - 0.5))
 
     def gamma(self, shape_parameter: float, shape: Shape) -> NDArray[np.float64]:
-        """Return Gamma(shape_parameter, scale 1) numbers, for a multiple of 1/2 above 0.
+        """Return Gamma(shape_parameter, scale 1) numbers.
 
-        Gamma(n) is a sum of n exponentials, and Gamma(1/2) half a squared normal number.
+        Gamma(n) is a sum of n exponentials, and Gamma(1/2) half a squared normal number. Other
+        shapes, and large ones, take the inverse distribution function at uniform numbers.
         """
-        halves = round(2 * shape_parameter)
-        if halves < 1 or halves != 2 * shape_parameter:
+        if not 0 < shape_parameter < inf:
             raise ValueError(
-                "gamma needs a shape parameter that is a positive multiple of 1/2; "
-                f"got {shape_parameter!r}."
+                f"gamma needs a finite shape parameter above 0; got {shape_parameter!r}."
             )
+        halves = round(2 * shape_parameter)
+        if halves != 2 * shape_parameter or halves > MOST_HALVES:
+            return gamma_quantiles(shape_parameter, self.uniform(shape))
         total = np.zeros(shape)
         for _ in range(halves // 2):
             total += self.exponential(shape)
@@ -107,6 +110,13 @@ def row_hash(seed: int, index: ArrayLike) -> NDArray[np.uint64]:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def gamma_quantiles(shape_parameter: float, share: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the numbers below which a Gamma(shape_parameter) number lies with these chances."""
+    from scipy.special import gammaincinv  # slow to import, seldom needed
+
+    return np.asarray(gammaincinv(shape_parameter, share), dtype=np.float64)
 
 
 def _sides(shape: Shape) -> tuple[int, ...]:
