@@ -11,6 +11,7 @@ from bochner.kernels import (
     ArcCosine,
     DotProduct,
     EuclideanLaplacian,
+    ExponentialPower,
     FunctionKernel,
     Kernel,
     Laplacian,
@@ -19,7 +20,9 @@ from bochner.kernels import (
     Polynomial,
     Radial,
     RandomProcess,
+    RationalQuadratic,
     ShiftInvariant,
+    Spectral,
     Stretched,
     Zonal,
 )
@@ -29,6 +32,15 @@ MATRIX = np.array(
     [[1.0, 0.5, -0.3, 0.2], [0.0, 2.0, 0.4, -1.0], [0.3, 0.1, 0.5, 0.0], [1, 0, 1, 2]]
 )
 
+
+def normal_frequencies(n_columns, size, rng):
+    return 0.3 * rng.normal((n_columns, size))
+
+
+def gaussian_of_differences(differences):
+    return np.exp(-0.045 * (differences**2).sum(axis=1))
+
+
 named = {
     name: kernel
     for name in sorted(Kernel.registry)
@@ -37,6 +49,12 @@ named = {
 composed = {
     "matern 1/2": Matern(nu=0.5),
     "matern 5/2": Matern(nu=2.5),
+    "matern 7/2": Matern(nu=3.5),
+    "rational quadratic 1/3": RationalQuadratic(shape=1 / 3),
+    "exponential power 4/5": ExponentialPower(power=0.8),
+    "exponential power 5/3": ExponentialPower(power=5 / 3),
+    "spectral": Spectral(normal_frequencies, gaussian_of_differences),
+    "spectral mean": Spectral(normal_frequencies),
     "sum": named["gaussian"] + 3 * named["laplacian"],
     "product": named["gaussian"] * Matern(4.0, nu=0.5),
     "product of cauchy": named["cauchy"] * named["euclidean_laplacian"],

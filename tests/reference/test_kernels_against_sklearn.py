@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import eval_chebyt, eval_gegenbauer, logsumexp, softmax
 from sklearn.gaussian_process.kernels import Matern as SklearnMatern
-from sklearn.gaussian_process.kernels import RationalQuadratic
+from sklearn.gaussian_process.kernels import RationalQuadratic as SklearnRationalQuadratic
 from sklearn.metrics import hinge_loss, log_loss
 from sklearn.metrics.pairwise import (
     chi2_kernel,
@@ -29,6 +29,7 @@ from bochner.kernels import (
     Laplacian,
     Matern,
     Polynomial,
+    RationalQuadratic,
     Zonal,
 )
 from bochner.losses import Hinge, Logistic, Softmax
@@ -54,7 +55,7 @@ def test_laplacian_is_the_laplacian_kernel(bandwidth):
 
 
 @bandwidths
-@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5, 3.5, 6.5])
 def test_matern_is_the_matern_kernel(bandwidth, nu):
     reference = SklearnMatern(length_scale=bandwidth, nu=nu)
     kernel = Matern(bandwidth, nu=nu)
@@ -64,9 +65,18 @@ def test_matern_is_the_matern_kernel(bandwidth, nu):
 
 @bandwidths
 def test_cauchy_is_the_rational_quadratic_kernel_with_alpha_1(bandwidth):
-    reference = RationalQuadratic(length_scale=bandwidth / np.sqrt(2), alpha=1.0)
+    reference = SklearnRationalQuadratic(length_scale=bandwidth / np.sqrt(2), alpha=1.0)
     np.testing.assert_allclose(Cauchy(bandwidth)(A), reference(A), rtol=0, atol=1e-10)
     np.testing.assert_allclose(Cauchy(bandwidth)(A, B), reference(A, B), rtol=0, atol=1e-10)
+
+
+@bandwidths
+@pytest.mark.parametrize("shape", [0.3, 1.0, 5.0])
+def test_rational_quadratic_is_the_rational_quadratic_kernel(bandwidth, shape):
+    reference = SklearnRationalQuadratic(length_scale=bandwidth, alpha=shape)
+    kernel = RationalQuadratic(bandwidth, shape=shape)
+    np.testing.assert_allclose(kernel(A), reference(A), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(kernel(A, B), reference(A, B), rtol=0, atol=1e-10)
 
 
 @bandwidths

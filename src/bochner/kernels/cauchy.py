@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.random import Random
-from bochner.kernels.distances import Distances, SquaredEuclidean, euclidean
-from bochner.kernels.profile import Profile
-from bochner.kernels.rows import Array, Rows
+from bochner.kernels.distances import Distances, SquaredEuclidean
+from bochner.kernels.normal_mixture import NormalMixture
+from bochner.kernels.rows import Array
 
 MULTIPLIER = 0.5
 
 
 @dataclass
-class Cauchy(Profile, name="cauchy"):
+class Cauchy(NormalMixture, name="cauchy"):
     """The Cauchy kernel, k(a, b) = 1 / (1 + |a - b|^2 / bandwidth^2).
 
-    It is the rational quadratic kernel with alpha = 1 and length scale bandwidth / sqrt(2)
+    It is the rational quadratic kernel with shape 1 and bandwidth / sqrt(2)
     (Rasmussen and Williams 2006, Gaussian processes for machine learning, Eq. 4.19). As
     1 / (1 + r^2) is the mean of exp(-t r^2) over t ~ Exp(1), it is a mixture of Gaussians, and its
     frequencies are sqrt(2 t) / bandwidth times standard normal ones, with one t for each.
@@ -44,10 +44,6 @@ class Cauchy(Profile, name="cauchy"):
 
     metric: ClassVar[type[Distances]] = SquaredEuclidean
 
-    def distances(self, A: Rows, B: Rows) -> Array:
-        """Return |a - b|."""
-        return euclidean(A, B)
-
     @property
     def factor(self) -> float:
         """1 / bandwidth^2."""
@@ -58,7 +54,6 @@ class Cauchy(Profile, name="cauchy"):
         z += 1
         np.reciprocal(z, out=z)
 
-    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw normal frequencies of exponential variances."""
-        normal = rng.normal((n_columns, size))
-        return normal * np.sqrt(2 * rng.exponential(size)) / self._number()
+    def scales(self, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw roots of exponential variances."""
+        return np.sqrt(2 * rng.exponential(size)) / self._number()

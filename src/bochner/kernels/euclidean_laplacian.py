@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from bochner.compute.exponential import exponential
 from bochner.compute.random import Random
-from bochner.kernels.distances import Distances, Euclidean, euclidean
-from bochner.kernels.matern import multivariate_t
-from bochner.kernels.profile import Profile
-from bochner.kernels.rows import Array, Rows
+from bochner.kernels.distances import Distances, Euclidean
+from bochner.kernels.matern import t_scales
+from bochner.kernels.normal_mixture import NormalMixture
+from bochner.kernels.rows import Array
 
 MULTIPLIER = 0.5
 
 
 @dataclass
-class EuclideanLaplacian(Profile, name="euclidean_laplacian"):
+class EuclideanLaplacian(NormalMixture, name="euclidean_laplacian"):
     """The Laplacian kernel of the Euclidean norm, k(a, b) = exp(-|a - b| / bandwidth).
 
     It is the Matérn kernel with nu = 1/2 (Rasmussen and Williams 2006, Gaussian processes for
@@ -46,10 +46,6 @@ class EuclideanLaplacian(Profile, name="euclidean_laplacian"):
 
     metric: ClassVar[type[Distances]] = Euclidean
 
-    def distances(self, A: Rows, B: Rows) -> Array:
-        """Return |a - b|."""
-        return euclidean(A, B)
-
     @property
     def factor(self) -> float:
         """-1 / bandwidth."""
@@ -59,6 +55,6 @@ class EuclideanLaplacian(Profile, name="euclidean_laplacian"):
         """Take the exponential."""
         exponential(z)
 
-    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw multivariate Cauchy frequencies: t with one degree of freedom."""
-        return multivariate_t(0.5, n_columns, size, rng) / self._number()
+    def scales(self, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw the scales of a multivariate Cauchy law: t with one degree of freedom."""
+        return t_scales(0.5, size, rng) / self._number()

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from bochner.compute.exponential import exponential
 from bochner.compute.random import Random
-from bochner.kernels.distances import Distances, SquaredEuclidean, euclidean
-from bochner.kernels.profile import Profile
-from bochner.kernels.rows import Array, Rows
+from bochner.kernels.distances import Distances, SquaredEuclidean
+from bochner.kernels.normal_mixture import NormalMixture
+from bochner.kernels.rows import Array
 
 MULTIPLIER = 0.5
 
 
 @dataclass
-class Gaussian(Profile, name="gaussian"):
+class Gaussian(NormalMixture, name="gaussian"):
     """The Gaussian kernel, k(a, b) = exp(-|a - b|^2 / (2 bandwidth^2)).
 
     Its frequencies are normal with standard deviation 1 / bandwidth (Rahimi and Recht 2007,
@@ -43,10 +43,6 @@ class Gaussian(Profile, name="gaussian"):
 
     metric: ClassVar[type[Distances]] = SquaredEuclidean
 
-    def distances(self, A: Rows, B: Rows) -> Array:
-        """Return |a - b|."""
-        return euclidean(A, B)
-
     @property
     def factor(self) -> float:
         """-1 / (2 bandwidth^2)."""
@@ -56,6 +52,6 @@ class Gaussian(Profile, name="gaussian"):
         """Take the exponential."""
         exponential(z)
 
-    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw normal frequencies."""
-        return rng.normal((n_columns, size)) / self._number()
+    def scales(self, size: int, rng: Random) -> NDArray[np.float64]:
+        """Return 1 / bandwidth: nothing is drawn."""
+        return np.full(size, 1 / self._number())

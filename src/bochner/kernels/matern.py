@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from fractions import Fraction
+from functools import cache
+from math import factorial, sqrt
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -11,25 +14,29 @@ from numpy.typing import NDArray
 
 from bochner.compute.exponential import exponential
 from bochner.compute.random import Random
-from bochner.kernels.distances import Distances, Euclidean, euclidean
-from bochner.kernels.profile import Profile
-from bochner.kernels.rows import Array, Rows
+from bochner.kernels.distances import Distances, Euclidean
+from bochner.kernels.normal_mixture import NormalMixture
+from bochner.kernels.rows import Array
 
 MULTIPLIER = 0.5
+LARGEST = 100.5  # beyond, it is all but the Gaussian kernel
+SINGLE = 10  # the degree up to which single precision has room for the coefficients
 
-# Coefficients of the polynomial in z = sqrt(2 nu) r that goes with exp(-z), highest power first.
-POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1 / 3, 1.0, 1.0)}
+# By bytes of a number: beyond these exp(-z) is 0, and the powers of z might not be finite.
+FARTHEST = {4: 88.0, 8: 709.0}
 
 
 @dataclass
-class Matern(Profile, name="matern"):
-    """The Matérn kernels, with r = |a - b| / bandwidth:
+class Matern(NormalMixture, name="matern"):
+    """The Matérn kernels of order nu = p + 1/2, with z = sqrt(2 nu) |a - b| / bandwidth.
 
-    - nu = 1/2: k(a, b) = exp(-r)
-    - nu = 3/2: k(a, b) = (1 + sqrt(3) r) exp(-sqrt(3) r)
-    - nu = 5/2: k(a, b) = (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r)
+    k(a, b) = exp(-z) p! / (2p)! sum_i (p + i)! / (i! (p - i)!) (2z)^(p - i), i = 0, ..., p
+    (Rasmussen and Williams 2006, Gaussian processes for machine learning, Eq. 4.16):
 
-    (Rasmussen and Williams 2006, Gaussian processes for machine learning, Eq. 4.16 and 4.17.)
+    - nu = 1/2: k(a, b) = exp(-z)
+    - nu = 3/2: k(a, b) = (1 + z) exp(-z)
+    - nu = 5/2: k(a, b) = (1 + z + z^2 / 3) exp(-z)
+
     The spectral measure is a multivariate t distribution with 2 nu degrees of freedom and scale
     1 / bandwidth.
 
@@ -38,8 +45,9 @@ class Matern(Profile, name="matern"):
     bandwidth : float, "median" or "auto"
         The unit of distance; "median" takes it from the data,
         "auto" from held-out rows of a fit.
-    nu : {0.5, 1.5, 2.5}
-        The smoothness: functions of the space have derivatives up to below nu.
+    nu : float
+        The smoothness, 0.5, 1.5, 2.5, ..., 100.5: functions of the space have derivatives up to
+        below nu.
     multiplier : float
         Multiplies the median. A bandwidth that is a number is taken as it is.
 
@@ -55,15 +63,15 @@ class Matern(Profile, name="matern"):
 
     metric: ClassVar[type[Distances]] = Euclidean
 
-    def distances(self, A: Rows, B: Rows) -> Array:
-        """Return |a - b|."""
-        return euclidean(A, B)
-
     def check(self) -> None:
         """Raise a ValueError unless all parameters can be used."""
         super().check()
-        if self.nu not in POLYNOMIALS:
-            raise ValueError(f"The nu of Matern must be 0.5, 1.5 or 2.5; got {self.nu!r}.")
+        number = isinstance(self.nu, Real) and not isinstance(self.nu, bool)
+        if not (number and 0 < self.nu <= LARGEST and 2 * self.nu % 2 == 1):
+            raise ValueError(
+                f"The nu of Matern must be 0.5, 1.5, 2.5, ... or at most {LARGEST}; got "
+                f"{self.nu!r}. Take the nearest of these, or Gaussian, the limit of large nu."
+            )
 
     @property
     def factor(self) -> float:
@@ -72,24 +80,39 @@ class Matern(Profile, name="matern"):
 
     def profile(self, z: Array) -> None:
         """Take the polynomial times the exponential of -z."""
-        highest, *others = POLYNOMIALS[self.nu]
-        polynomial = np.full_like(z, highest)
+        degree = round(self.nu - 0.5)
+        if degree > SINGLE and z.dtype == np.float32:
+            wide = z.astype(np.float64)
+            self.profile(wide)
+            z[...] = wide
+            return
+        np.minimum(z, FARTHEST[z.itemsize], out=z)
+        highest, *others = polynomial(degree)
+        values = np.full_like(z, highest)
         for coefficient in others:
-            polynomial *= z
-            polynomial += coefficient
+            values *= z
+            values += coefficient
         exponential(np.negative(z, out=z))
-        z *= polynomial
+        z *= values
 
-    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw multivariate t frequencies."""
-        return multivariate_t(self.nu, n_columns, size, rng) / self._number()
+    def scales(self, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw the scales of a t distribution."""
+        return t_scales(self.nu, size, rng) / self._number()
 
 
-def multivariate_t(nu: float, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-    """Draw from the t distribution with 2 nu degrees of freedom, shape (n_columns, size).
+@cache
+def polynomial(p: int) -> tuple[float, ...]:
+    """Return the coefficients of z^p, ..., z, 1 that go with exp(-z) for nu = p + 1/2."""
+    share = Fraction(factorial(p), factorial(2 * p))
+    return tuple(
+        float(share * 2 ** (p - i) * factorial(p + i) / (factorial(i) * factorial(p - i)))
+        for i in range(p + 1)
+    )
 
-    It is a normal vector over the root of chi^2 / (2 nu).
+
+def t_scales(nu: float, size: int, rng: Random) -> NDArray[np.float64]:
+    """Draw what makes normal vectors vectors of a t distribution with 2 nu degrees of freedom.
+
+    That is 1 / sqrt(chi^2 / (2 nu)), and chi^2 with 2 nu degrees of freedom is 2 Gamma(nu).
     """
-    normal = rng.normal((n_columns, size))
-    # chi^2 with 2 nu degrees of freedom is 2 Gamma(nu).
-    return normal / np.sqrt(rng.gamma(nu, size) / nu)
+    return 1 / np.sqrt(rng.gamma(nu, size) / nu)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern
+from bochner.kernels import Cauchy, Gaussian, Kernel, Laplacian, Matern, RationalQuadratic
 from bochner.tuning.exact import Judged, judged
 from bochner.tuning.sample import Sample
 
@@ -85,7 +85,7 @@ def _followed(best: Judged, follow: Callable[[Judged], Judged]) -> Judged:
 def is_smooth(kernel: Kernel) -> bool:
     """Whether machines with this kernel are known to have a gradient at their rows."""
     differentiable = isinstance(kernel, Matern) and kernel.nu > 1
-    return differentiable or isinstance(kernel, Gaussian | Cauchy)
+    return differentiable or isinstance(kernel, Gaussian | Cauchy | RationalQuadratic)
 
 
 def slopes(best: Judged) -> NDArray[np.float64]:
