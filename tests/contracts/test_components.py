@@ -7,13 +7,13 @@ import pytest
 from sklearn.base import clone
 
 from bochner.component import Component
-from bochner.features import FeatureMap
+from bochner.features import Drawing, FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.solvers import Coordinates, DoublyStochastic, Solver, StepRule
 from bochner.tuning import Tuning
 
-FAMILIES = [Kernel, Loss, FeatureMap, Solver, StepRule, Coordinates, Tuning]
+FAMILIES = [Kernel, Loss, FeatureMap, Drawing, Solver, StepRule, Coordinates, Tuning]
 NAMED = [(family, name) for family in FAMILIES for name in sorted(family.registry)]
 every_component = pytest.mark.parametrize(("family", "name"), NAMED)
 

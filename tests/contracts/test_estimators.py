@@ -6,13 +6,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bochner import (
     ArcCosine,
+    Fastfood,
     KernelClassifier,
     KernelGaussianProcess,
     KernelNoveltyDetector,
     KernelQuantileRegressor,
     KernelRegressor,
     NystroemMap,
+    OrthogonalFourier,
     PartialWhitening,
+    QuasiMonteCarloFourier,
     RandomBinning,
     RandomFourier,
     RandomMaclaurin,
@@ -93,7 +96,8 @@ def weight_failures(estimator):
     + [KernelNoveltyDetector()]
     + [NystroemMap(), NystroemMap(size=4, choice="pivoted")]
     + [PartialWhitening(), PartialWhitening(2), RandomBinning(grids=8), RandomFourier()]
-    + [ArcCosine(size=64), RandomMaclaurin(size=64), TensorSketch(size=64)],
+    + [ArcCosine(size=64), RandomMaclaurin(size=64), TensorSketch(size=64)]
+    + [Fastfood(size=64), OrthogonalFourier(size=64), QuasiMonteCarloFourier(size=64)],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):

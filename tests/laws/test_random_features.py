@@ -161,9 +161,9 @@ def test_a_shift_invariant_kernel_has_waves():
 
 
 def test_sizes_that_cut_a_draw_are_refused():
-    with pytest.raises(ValueError, match=r"multiple of 4, the size of a draw.*got 30"):
+    with pytest.raises(ValueError, match=r"multiple of 4, which are drawn together.*got 30"):
         built(gaussian + linear, 30)
-    with pytest.raises(ValueError, match=r"multiple of 2, the size of a draw.*got 7"):
+    with pytest.raises(ValueError, match=r"multiple of 2, which are drawn together.*got 7"):
         built(gaussian * linear, 7)
     with pytest.raises(ValueError, match=r"whole number from 1 on.*got 2\.5"):
         built(linear, 2.5)

@@ -136,6 +136,13 @@ def test_a_model_with_refined_frequencies_fits_better_with_as_many_features():
     assert errors[1] < 0.9 * errors[0]
 
 
+def test_orthogonal_frequencies_are_refined_too():
+    X, Y = data(600)
+    by = DoublyStochastic(refinement=Refinement())
+    model = KernelRegressor("gaussian", features="orthogonal", solver=by, random_state=0)
+    assert model.fit(X, Y).expansion_.basis.given
+
+
 def test_the_result_does_not_depend_on_the_number_of_threads():
     X, Y = data(1_500)
     labels = np.where(Y[:, 0] > 0, "up", "down")
@@ -170,6 +177,10 @@ def test_going_on_and_pickling_keep_the_frequencies():
         (
             {"solver": DoublyStochastic(refinement=Refinement()), "features": "leverage"},
             "frequencies of Fourier features; got a SelectedBasis",
+        ),
+        (
+            {"solver": DoublyStochastic(refinement=Refinement()), "features": "fastfood"},
+            r"which those of Fastfood\(\) cannot",
         ),
     ],
 )

@@ -46,14 +46,32 @@ def cosine_sine(
     3e-7 * amplitude and 1e-15 * amplitude, as far as the phases themselves are exact.
     """
     rows, pairs = turns.shape
-    if out.shape[0] < rows or first < 0 or out.shape[1] < first + 2 * pairs:
-        raise ValueError(
-            f"cosine_sine needs {rows} rows and {first + 2 * pairs} columns to write to; "
-            f"got an array of shape {out.shape}."
-        )
+    _require_room("cosine_sine", out, rows, first, 2 * pairs)
     loop = _cosine_sine_single if turns.dtype == np.float32 else _cosine_sine_double
     loop(turns, out, turns.dtype.type(amplitude), first)
     return out
+
+
+def cosine(
+    turns: NDArray[Any], out: NDArray[Any], amplitude: float = 1.0, first: int = 0
+) -> NDArray[Any]:
+    """Write amplitude * cos(2 pi t) of each phase into `out`, from column `first` on; return it.
+
+    Arrays and errors are as for `cosine_sine`.
+    """
+    rows, waves = turns.shape
+    _require_room("cosine", out, rows, first, waves)
+    loop = _cosine_single if turns.dtype == np.float32 else _cosine_double
+    loop(turns, out, turns.dtype.type(amplitude), first)
+    return out
+
+
+def _require_room(who: str, out: NDArray[Any], rows: int, first: int, width: int) -> None:
+    if out.shape[0] < rows or first < 0 or out.shape[1] < first + width:
+        raise ValueError(
+            f"{who} needs {rows} rows and {first + width} columns to write to; "
+            f"got an array of shape {out.shape}."
+        )
 
 
 @compiled("void(float32[:, ::1], float32[:, ::1], float32, int64)")
@@ -90,3 +108,26 @@ def _cosine_sine_double(
             sine = v * (((q * b + D2) * b + D1) * b + D0)
             row[2 * j] = amplitude * cosine
             row[2 * j + 1] = amplitude * (-sine if r < 0.0 else sine)
+
+
+@compiled("void(float32[:, ::1], float32[:, ::1], float32, int64)")
+def _cosine_single(
+    turns: NDArray[Any], out: NDArray[Any], amplitude: np.float32, first: int
+) -> None:
+    for i in range(turns.shape[0]):
+        row = out[i, first:]
+        for j in range(turns.shape[1]):
+            u = QUARTER - abs(turns[i, j] - np.rint(turns[i, j]))
+            a = u * u
+            row[j] = amplitude * u * ((((S4 * a + S3) * a + S2) * a + S1) * a + S0)
+
+
+@compiled("void(float64[:, ::1], float64[:, ::1], float64, int64)")
+def _cosine_double(turns: NDArray[Any], out: NDArray[Any], amplitude: float, first: int) -> None:
+    for i in range(turns.shape[0]):
+        row = out[i, first:]
+        for j in range(turns.shape[1]):
+            u = 0.25 - abs(turns[i, j] - np.rint(turns[i, j]))
+            a = u * u
+            p = ((((D8 * a + D7) * a + D6) * a + D5) * a + D4) * a + D3
+            row[j] = amplitude * u * (((p * a + D2) * a + D1) * a + D0)

@@ -2,6 +2,7 @@
 
 from bochner.estimators.arc_cosine import ArcCosine
 from bochner.estimators.density_ratio import DensityRatio
+from bochner.estimators.fastfood import Fastfood
 from bochner.estimators.kernel_classifier import KernelClassifier
 from bochner.estimators.kernel_gaussian_process import KernelGaussianProcess
 from bochner.estimators.kernel_novelty_detector import KernelNoveltyDetector
@@ -9,7 +10,9 @@ from bochner.estimators.kernel_quantile_regressor import KernelQuantileRegressor
 from bochner.estimators.kernel_regressor import KernelRegressor
 from bochner.estimators.kernel_witness import KernelWitness
 from bochner.estimators.nystroem_map import NystroemMap
+from bochner.estimators.orthogonal_fourier import OrthogonalFourier
 from bochner.estimators.partial_whitening import PartialWhitening
+from bochner.estimators.quasi_monte_carlo_fourier import QuasiMonteCarloFourier
 from bochner.estimators.random_binning import RandomBinning
 from bochner.estimators.random_fourier import RandomFourier
 from bochner.estimators.random_maclaurin import RandomMaclaurin
@@ -19,6 +22,7 @@ from bochner.estimators.two_sample import TwoSampleTest, two_sample_test
 __all__ = [
     "ArcCosine",
     "DensityRatio",
+    "Fastfood",
     "KernelClassifier",
     "KernelGaussianProcess",
     "KernelNoveltyDetector",
@@ -26,7 +30,9 @@ __all__ = [
     "KernelRegressor",
     "KernelWitness",
     "NystroemMap",
+    "OrthogonalFourier",
     "PartialWhitening",
+    "QuasiMonteCarloFourier",
     "RandomBinning",
     "RandomFourier",
     "RandomMaclaurin",

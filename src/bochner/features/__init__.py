@@ -7,6 +7,7 @@ from bochner.features.center_basis import CenterBasis
 from bochner.features.centers import Centers
 from bochner.features.dense_basis import DenseBasis
 from bochner.features.diagnostics import BinningDiagnostics
+from bochner.features.drawings import Drawing
 from bochner.features.encoded import Encoded, Group, GroupBlock, Groups
 from bochner.features.exponential_fourier import ExponentialFourier
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, prepare
@@ -18,11 +19,13 @@ from bochner.features.nystroem_features import NystroemFeatures
 from bochner.features.process_basis import ProcessBasis, ProcessFeatures
 from bochner.features.random_basis import RandomBasis
 from bochner.features.random_features import RandomFeatures, has_map, map_name, map_of
+from bochner.features.random_phase import PhaseBasis, RandomPhase
 from bochner.features.rectified import Rectified
 from bochner.features.remembered_basis import RememberedBasis
 from bochner.features.seeded_basis import SeededBasis
 from bochner.features.sketch import Sketch
 from bochner.features.tabulated_basis import TabulatedBasis
+from bochner.features.wave_basis import WaveBasis
 from bochner.features.whitened_basis import WhitenedBasis
 
 __all__ = [
@@ -34,6 +37,7 @@ __all__ = [
     "CenterBasis",
     "Centers",
     "DenseBasis",
+    "Drawing",
     "Encoded",
     "ExponentialFourier",
     "FeatureMap",
@@ -46,15 +50,18 @@ __all__ = [
     "Leverage",
     "Maclaurin",
     "NystroemFeatures",
+    "PhaseBasis",
     "ProcessBasis",
     "ProcessFeatures",
     "RandomBasis",
     "RandomFeatures",
+    "RandomPhase",
     "Rectified",
     "RememberedBasis",
     "SeededBasis",
     "Sketch",
     "TabulatedBasis",
+    "WaveBasis",
     "WhitenedBasis",
     "has_map",
     "map_name",

@@ -15,8 +15,8 @@ from bochner.compute.turns import cosine_sine
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.feature_map import FeatureMap
-from bochner.features.random_functions import UNIT, WholeUnits, require_kernel
-from bochner.features.sizes import checked_size
+from bochner.features.random_functions import UNIT, WholeUnits
+from bochner.features.requirements import checked_size, require_kernel
 from bochner.kernels import Exponential, Kernel
 from bochner.kernels.distances import squared_norms
 
@@ -63,7 +63,8 @@ class ExponentialFourier(FeatureMap, name="exponential_fourier"):
         memory: int | None = None,
     ) -> ExponentialFourierBasis:
         """Return the basis."""
-        length = require_kernel(kernel, Exponential, "Exponential Fourier features").length
+        what = "Exponential Fourier features exist for exponential kernels"
+        length = require_kernel(kernel, Exponential, what).length
         size, rows = checked_size(self.size, 2), Centring.in_place(sample.X, dtype)
         return ExponentialFourierBasis(length, size, rows, seed, memory)
 

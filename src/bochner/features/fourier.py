@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import pi, sqrt
-from numbers import Integral
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.memory import memory_budget
 from bochner.compute.random import Random
 from bochner.compute.turns import cosine_sine
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts
+from bochner.features.drawings import PAIRS, Drawing
 from bochner.features.feature_map import FeatureMap
-from bochner.features.seeded_basis import SeededBasis
+from bochner.features.requirements import checked_size, require_kernel
+from bochner.features.wave_basis import WaveBasis
 from bochner.kernels import Kernel, ShiftInvariant
-
-PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model
 
 # Writing a wide array row by row, from end to end, takes a quarter less time than block by block.
 # So the phases of up to WIDE pairs are made before the waves, of so few rows that the phases stay
@@ -45,6 +42,11 @@ class Fourier(FeatureMap, name="fourier"):
         The number of functions, even: a cosine and a sine for each frequency. None means that
         there is no end to them; then they are scaled by sqrt(k(0)) alone, and a solver divides by
         the number that it takes. A smaller size is a prefix of a larger one up to the scale.
+    drawing : str or Drawing
+        How frequencies are drawn: "plain" independently; "orthogonal" with a smaller error;
+        "quasi_monte_carlo" with a smaller error for few columns;
+        "fastfood" and "structured_orthogonal" faster for hundreds of columns and more. Each of
+        these is also the name of endless features, as in ``features="orthogonal"``.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Fourier(FeatureMap, name="fourier"):
     """
 
     size: int | None = None
+    drawing: str | Drawing = "plain"
 
     def build(
         self,
@@ -75,39 +78,35 @@ class Fourier(FeatureMap, name="fourier"):
         The kernel does not see such a shift, and small phases are exact ones. Sparse rows stay
         where they are, since a shift would fill them.
         """
-        kernel, size = _checked_kernel(kernel), _checked_size(self.size)
-        return FourierBasis(kernel, size, Centring.at_mean(sample.X, dtype), seed, memory)
+        size = checked_size(self.size, 2)
+        what = "Fourier features exist for shift-invariant kernels"
+        kernel = require_kernel(kernel, ShiftInvariant, what)  # type: ignore[type-abstract]
+        drawing = Drawing.resolve(self.drawing)
+        drawing.check(kernel, sample.X.shape[1])
+        centring = Centring.at_mean(sample.X, dtype)
+        return FourierBasis(kernel, size, centring, drawing, seed, memory=memory)
 
 
-class FourierBasis(SeededBasis):
+for name in ("orthogonal", "quasi_monte_carlo", "fastfood", "structured_orthogonal"):
+    FeatureMap.register(name, partial(Fourier, drawing=name))
+
+
+class FourierBasis(WaveBasis):
     """The waves a cos(omega_j'(x - centre)) and a sin(omega_j'(x - centre)), side by side.
 
     Function 2j is the cosine and 2j + 1 the sine of frequency j, whose number alone, with the
     seed, determines it. The amplitude a is sqrt(2 variance / size), or sqrt(variance) if endless.
     """
 
-    def __init__(
-        self,
-        kernel: ShiftInvariant,
-        size: int | None,
-        centring: Centring,
-        seed: int,
-        memory: int | None = None,
-    ) -> None:
-        self.kernel, self.size, self.centring = kernel, size, centring
-        self.n_columns, self.dtype = centring.n_columns, centring.dtype
-        self.amplitude = sqrt(kernel.variance * (1 if size is None else 2 / size))
-        unit_bytes = self.n_columns * PAIRS * self.dtype.itemsize
-        super().__init__(seed, 2 * PAIRS, unit_bytes, memory_budget(memory))
+    waves: ClassVar[int] = 2
 
-    def encode(self, X: Any) -> Any:
-        """Return the rows in the dtype of the basis, centred unless the sample was sparse."""
-        return self.centring(X)
+    def draw(self, rng: Random) -> Any:
+        """Return the frequencies of a unit, in turns."""
+        return self.drawing.draw(self.kernel, self.n_columns, rng, self.dtype)
 
-    def draw(self, rng: Random) -> NDArray[Any]:
-        """Return the frequencies of a unit in turns, (n_columns, PAIRS)."""
-        frequencies = self.kernel.frequencies(self.n_columns, PAIRS, rng) / (2 * pi)
-        return np.ascontiguousarray(frequencies, dtype=self.dtype)
+    def unit_turns(self, code: Any, unit: Any, first: int, last: int, out: NDArray[Any]) -> None:
+        """Write omega_j'x / (2 pi)."""
+        self.drawing.turns(code, unit, first, last, out)
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the waves start, ..., stop - 1; half pairs at the ends are cut off."""
@@ -119,50 +118,10 @@ class FourierBasis(SeededBasis):
             self._fill_pairs(code, first, last, whole)
             out[:] = whole[:, start - 2 * first : stop - 2 * first]
 
-    def gain(self, width: int) -> float:
-        """Return the factor by which `width` functions alone approximate the kernel."""
-        return sqrt((2 if self.size is None else self.size) / width)
-
     def _fill_pairs(self, code: Any, first: int, last: int, out: NDArray[Any]) -> None:
         for begin, end in cuts(first, last, WIDE):
             height = code.shape[0] if end - begin <= NARROW else WIDE_ROWS
             for top in range(0, code.shape[0], height):
-                turns = self._turns(code[top : top + height], begin, end)
+                turns = self.turns(code[top : top + height], begin, end)
                 place = out[top : top + height]
                 cosine_sine(turns, place, self.amplitude, 2 * (begin - first))
-
-    def _turns(self, code: Any, first: int, last: int) -> NDArray[Any]:
-        """Return the phases of the frequencies first, ..., last - 1 at some rows."""
-        turns = np.empty((code.shape[0], last - first), self.dtype)
-        for begin, end in cuts(first, last, PAIRS):
-            unit = begin // PAIRS
-            frequencies = self.parameters(unit)[:, begin - unit * PAIRS : end - unit * PAIRS]
-            place = turns[:, begin - first : end - first]
-            if sp.issparse(code):
-                place[:] = code @ frequencies
-            else:
-                np.matmul(code, frequencies, out=place)
-        return turns
-
-
-def _checked_size(size: Any) -> int | None:
-    if size is None:
-        return None
-    if isinstance(size, Integral) and int(size) >= 2 and int(size) % 2 == 0:
-        return int(size)
-    raise ValueError(
-        "Fourier features come in pairs of a cosine and a sine: size must be an even number from 2 "
-        f"on, or None for an endless basis; got {size!r}."
-    )
-
-
-def _checked_kernel(kernel: Kernel) -> ShiftInvariant:
-    if isinstance(kernel, ShiftInvariant):
-        return kernel
-    known = (
-        name for name, recipe in Kernel.registry.items() if isinstance(recipe(), ShiftInvariant)
-    )
-    raise ValueError(
-        "Fourier features exist for shift-invariant kernels, such as "
-        f"{', '.join(repr(name) for name in sorted(known))}; got {kernel!r}."
-    )

@@ -15,8 +15,8 @@ from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.degrees import Degrees
 from bochner.features.feature_map import FeatureMap
-from bochner.features.random_functions import UNIT, WholeUnits, require_kernel
-from bochner.features.sizes import checked_size
+from bochner.features.random_functions import UNIT, WholeUnits
+from bochner.features.requirements import checked_size, require_kernel
 from bochner.kernels import Kernel, Zonal
 from bochner.kernels.angular import directions, lengths
 from bochner.kernels.zonal import harmonics, legendre
@@ -61,7 +61,7 @@ class Harmonics(FeatureMap, name="harmonics"):
         memory: int | None = None,
     ) -> HarmonicsBasis:
         """Return the basis."""
-        zonal = require_kernel(kernel, Zonal, "Zonal harmonics")
+        zonal = require_kernel(kernel, Zonal, "Zonal harmonics exist for zonal kernels")
         rows = Centring.in_place(sample.X, dtype)
         return HarmonicsBasis(zonal, checked_size(self.size, 1), rows, seed, memory)
 

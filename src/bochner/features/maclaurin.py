@@ -15,8 +15,8 @@ from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.degrees import Degrees
 from bochner.features.feature_map import FeatureMap
-from bochner.features.random_functions import UNIT, WholeUnits, require_kernel
-from bochner.features.sizes import checked_size
+from bochner.features.random_functions import UNIT, WholeUnits
+from bochner.features.requirements import checked_size, require_kernel
 from bochner.kernels import Kernel, PowerSeries
 from bochner.kernels.inner_product import median_square
 
@@ -67,7 +67,8 @@ class Maclaurin(FeatureMap, name="maclaurin"):
         memory: int | None = None,
     ) -> MaclaurinBasis:
         """Return the basis; the median length of a row is that of the sample."""
-        series = require_kernel(kernel, PowerSeries, "Maclaurin features")  # type: ignore[type-abstract]
+        what = "Maclaurin features exist for power series of the inner product"
+        series = require_kernel(kernel, PowerSeries, what)  # type: ignore[type-abstract]
         length, rows = sqrt(median_square(sample.X)), Centring.in_place(sample.X, dtype)
         parts = _parts(series, length)
         law = self._law(parts)

@@ -13,7 +13,7 @@ from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.feature_map import FeatureMap
 from bochner.features.random_functions import WholeUnits
-from bochner.features.sizes import checked_size
+from bochner.features.requirements import checked_size
 from bochner.kernels import Kernel, RandomProcess
 from bochner.kernels.random_process import UNIT
 from bochner.kernels.rows import dense

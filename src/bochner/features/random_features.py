@@ -19,7 +19,7 @@ from bochner.features.maclaurin import Maclaurin
 from bochner.features.process_basis import ProcessFeatures
 from bochner.features.random_basis import RandomBasis
 from bochner.features.rectified import Rectified
-from bochner.features.sizes import checked_size
+from bochner.features.requirements import checked_size
 from bochner.features.sketch import Sketch
 from bochner.kernels import (
     ArcCosine,

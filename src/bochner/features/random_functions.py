@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from math import sqrt
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,8 @@ from bochner.compute.memory import memory_budget
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts
 from bochner.features.seeded_basis import SeededBasis
-from bochner.kernels import Kernel
 
 UNIT = 512  # functions that are drawn together; changing it changes every model
-
-K = TypeVar("K", bound=Kernel)
 
 
 class RandomFunctions(SeededBasis):
@@ -65,14 +62,3 @@ class WholeUnits(RandomFunctions):
             whole = np.empty((code.shape[0], self.unit), self.dtype)
             self.write(code, parameters, whole, 0)
             out[:, place : place + end - begin] = whole[:, first : first + end - begin]
-
-
-def require_kernel(kernel: Kernel, kind: type[K], what: str) -> K:
-    """Return the kernel, or refuse one that these features are not made for."""
-    if isinstance(kernel, kind):
-        return kernel
-    known = sorted(name for name, recipe in Kernel.registry.items() if isinstance(recipe(), kind))
-    raise ValueError(
-        f"{what} exist for {', '.join(map(repr, known))} kernels; got {kernel!r}. Take one of "
-        "these, or features='centers', which takes every kernel."
-    )

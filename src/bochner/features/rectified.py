@@ -14,8 +14,8 @@ from bochner.compute.random import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.feature_map import FeatureMap
-from bochner.features.random_functions import UNIT, WholeUnits, require_kernel
-from bochner.features.sizes import checked_size
+from bochner.features.random_functions import UNIT, WholeUnits
+from bochner.features.requirements import checked_size, require_kernel
 from bochner.kernels import ArcCosine, Kernel
 
 
@@ -57,7 +57,8 @@ class Rectified(FeatureMap, name="rectified"):
         memory: int | None = None,
     ) -> RectifiedBasis:
         """Return the basis."""
-        arc_cosine = require_kernel(kernel, ArcCosine, "Rectified features")
+        what = "Rectified features exist for arc-cosine kernels"
+        arc_cosine = require_kernel(kernel, ArcCosine, what)
         rows = Centring.in_place(sample.X, dtype)
         return RectifiedBasis(arc_cosine.order, checked_size(self.size, 1), rows, seed, memory)
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.features.fourier import PAIRS, FourierBasis
+from bochner.features.drawings import MatrixDrawing
+from bochner.features.fourier import FourierBasis
 from bochner.features.random_basis import RandomBasis
 
 WINDOW = 512  # functions of the other basis among which some are looked for at a time
@@ -68,16 +69,17 @@ def selected(
     basis: RandomBasis, chosen: NDArray[np.int64], scales: NDArray[np.float64]
 ) -> SelectedBasis:
     """Return some draws of a basis; frequencies are gathered, so that no others are evaluated."""
-    if type(basis) is not FourierBasis:  # others may mean something else by their parameters
+    if not isinstance(basis, FourierBasis) or not isinstance(basis.drawing, MatrixDrawing):
         return SelectedBasis(basis, chosen, scales)
+    size = basis.pairs
     with basis.holding(2 * int(chosen[0]), 2 * int(chosen[-1]) + 2):
-        gathered = [basis.parameters(int(j) // PAIRS)[:, int(j) % PAIRS] for j in chosen]
-    units = range(-(-len(gathered) // PAIRS))
-    given = {i: _unit(gathered[i * PAIRS : (i + 1) * PAIRS]) for i in units}
+        gathered = [basis.parameters(int(j) // size)[:, int(j) % size] for j in chosen]
+    units = range(-(-len(gathered) // size))
+    given = {i: _unit(gathered[i * size : (i + 1) * size], size) for i in units}
     return SelectedBasis(basis.with_given(given), np.arange(len(chosen)), scales)
 
 
-def _unit(frequencies: list[NDArray[Any]]) -> NDArray[Any]:
+def _unit(frequencies: list[NDArray[Any]], size: int) -> NDArray[Any]:
     """Return a unit of frequencies, zeros in the places of those that are missing."""
     some = np.stack(frequencies, axis=1)
-    return np.ascontiguousarray(np.pad(some, ((0, 0), (0, PAIRS - some.shape[1]))))
+    return np.ascontiguousarray(np.pad(some, ((0, 0), (0, size - some.shape[1]))))

@@ -10,8 +10,8 @@ import numpy as np
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.feature_map import FeatureMap
-from bochner.features.random_functions import RandomFunctions, require_kernel
-from bochner.features.sizes import checked_size
+from bochner.features.random_functions import RandomFunctions
+from bochner.features.requirements import checked_size, require_kernel
 from bochner.features.sketch_bases import RootsBasis, SketchBasis
 from bochner.kernels import Kernel, Polynomial
 
@@ -63,7 +63,8 @@ class Sketch(FeatureMap, name="tensor_sketch"):
         memory: int | None = None,
     ) -> RandomFunctions:
         """Return the basis."""
-        polynomial = require_kernel(kernel, Polynomial, "Tensor sketches")
+        what = "Tensor sketches exist for polynomial kernels"
+        polynomial = require_kernel(kernel, Polynomial, what)
         rows, size = Centring.in_place(sample.X, dtype), checked_size(self.size, 1)
         Basis = RootsBasis if rows.n_columns <= NARROW else SketchBasis
         return Basis(polynomial, size, rows, seed, memory)

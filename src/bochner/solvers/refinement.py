@@ -16,7 +16,7 @@ from bochner.component import Component
 from bochner.compute.products import product, transposed_product
 from bochner.features import FourierBasis
 from bochner.features.dense_basis import cuts
-from bochner.features.fourier import PAIRS
+from bochner.features.drawings import MatrixDrawing
 from bochner.problem import Problem
 from bochner.solvers.look import Look
 from bochner.solvers.step_rules import Move
@@ -70,6 +70,12 @@ class Refinement(Component, family="refinement"):
                 "Refinement moves the frequencies of Fourier features; got a "
                 f"{type(problem.basis.plain).__name__}. Give features='fourier', or "
                 "refinement=None."
+            )
+        if not isinstance(problem.basis.plain.drawing, MatrixDrawing):
+            raise ValueError(
+                "Refinement moves frequencies one by one, which those of "
+                f"{problem.basis.plain.drawing!r} cannot. Give features='fourier', 'orthogonal' or "
+                "'quasi_monte_carlo', or refinement=None."
             )
 
     def refined(
@@ -163,8 +169,7 @@ def _frequencies(look: Look) -> NDArray[np.float64]:
     """Return the frequencies of a block, (n_columns, pairs), in turns."""
     basis = cast(FourierBasis, look.residuals.problem.basis)
     parts = [
-        basis.parameters(begin // PAIRS)[:, begin % PAIRS : begin % PAIRS + end - begin]
-        for begin, end in _pairs(look)
+        basis.parameters(number)[:, place : place + width] for number, place, width in _parts(look)
     ]
     return np.concatenate(parts, axis=1).astype(np.float64)
 
@@ -172,13 +177,12 @@ def _frequencies(look: Look) -> NDArray[np.float64]:
 def _stepped(look: Look, step: NDArray[np.float64]) -> Problem:
     """Return the problem with the frequencies of a block moved by a step."""
     problem = look.residuals.problem
-    basis, first = cast(FourierBasis, problem.basis), look.start // 2
+    basis, first = cast(FourierBasis, problem.basis), 0
     given = dict(basis.given)
-    for begin, end in _pairs(look):
-        unit = basis.parameters(begin // PAIRS).copy()
-        place = begin % PAIRS
-        unit[:, place : place + end - begin] += step[:, begin - first : end - first]
-        given[begin // PAIRS] = unit
+    for number, place, width in _parts(look):
+        unit = basis.parameters(number).copy()
+        unit[:, place : place + width] += step[:, first : first + width]
+        given[number], first = unit, first + width
     return replace(problem, basis=basis.with_given(given))
 
 
@@ -189,6 +193,8 @@ def _seen(look: Look, problem: Problem, code: Any) -> Look:
     return replace(look, residuals=replace(look.residuals, problem=problem), columns=columns)
 
 
-def _pairs(look: Look) -> list[tuple[int, int]]:
-    """Return the pairs of a block, cut at the units of the basis."""
-    return list(cuts(look.start // 2, (look.start + look.width) // 2, PAIRS))
+def _parts(look: Look) -> list[tuple[int, int, int]]:
+    """Return unit, place in it and number of the pairs of a block that are of one unit."""
+    pairs = cast(FourierBasis, look.residuals.problem.basis).pairs
+    ends = cuts(look.start // 2, (look.start + look.width) // 2, pairs)
+    return [(*divmod(begin, pairs), end - begin) for begin, end in ends]

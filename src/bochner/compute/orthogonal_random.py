@@ -1,0 +1,69 @@
+"""OrthogonalRandom: random numbers whose normal vectors are orthogonal to each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.blas import single_blas
+from bochner.compute.random import Random, Shape
+from bochner.compute.stratified_random import StratifiedRandom
+
+
+class OrthogonalRandom(StratifiedRandom):
+    """A stream of random numbers in which the columns of a normal matrix are orthogonal.
+
+    Every column of `normal((n, size))` is a standard normal vector by itself; n of them at a time
+    have orthogonal directions (Yu, Suresh, Choromanski, Holtmann-Rice and Kumar 2016, Orthogonal
+    random features, section 3). With G = Q R for a normal G, R with a positive diagonal, Q is
+    uniform among the matrices with orthonormal columns and independent of R. The norms of the
+    columns of G are those of R, so they serve as the lengths.
+
+    Other numbers are drawn for whole vectors only, and stratified: by directions alone a mixture
+    would gain little, since most of its variance is that of the lengths.
+
+    Parameters
+    ----------
+    rng : Random
+        The stream that is used up.
+    user : object
+        Who draws, for the message if it draws a matrix that is not normal.
+    """
+
+    def __init__(self, rng: Random, user: Any) -> None:
+        super().__init__(rng)
+        self.user = user
+
+    def uniform(self, shape: Shape) -> NDArray[np.float64]:
+        """Return stratified numbers, one for each vector."""
+        if isinstance(shape, tuple) and len(shape) > 1:
+            raise ValueError(
+                "Orthogonal frequencies exist for kernels that draw normal vectors and multiply "
+                "them by random lengths, as Gaussian, Matern, RationalQuadratic and "
+                f"ExponentialPower do; {self.user!r} draws each column by itself. Take "
+                "drawing='plain' or 'quasi_monte_carlo', or another kernel."
+            )
+        return super().uniform(shape)
+
+    def normal(self, shape: Shape) -> NDArray[np.float64]:
+        """Return normal numbers; the columns of a matrix are orthogonal, n at a time."""
+        numbers = self.rng.normal(shape)
+        if numbers.ndim != 2:
+            return numbers
+        out, n = np.empty_like(numbers), max(len(numbers), 1)
+        full = numbers.shape[1] // n * n
+        blocks = numbers[:, :full].reshape(n, -1, n).swapaxes(0, 1)
+        with single_blas():  # the same bits for any number of threads
+            out[:, :full] = _orthogonal(blocks).swapaxes(0, 1).reshape(n, full)
+            out[:, full:] = _orthogonal(numbers[:, full:])
+        return out
+
+
+def _orthogonal(normal: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return orthogonal columns of the lengths of the given ones; of each of a stack of them."""
+    q, r = np.linalg.qr(normal)
+    signs = np.where(np.diagonal(r, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
+    lengths = signs * np.linalg.norm(normal, axis=-2)
+    return q * lengths[..., None, :]  # type: ignore[no-any-return]

@@ -1,0 +1,99 @@
+"""QuasiRandom: numbers that fill the unit cube more evenly than random ones."""
+
+from __future__ import annotations
+
+from math import log, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.compiled import compiled
+from bochner.compute.random import Random, Shape, gamma_quantiles
+
+HALTON = 0x48616C746F6E  # the path of the numbers that scramble
+DIGITS = 40  # of a number, if the base is 2
+
+
+class QuasiRandom(Random):
+    """The coordinates of Halton points in place of random numbers.
+
+    A law is met by its inverse distribution function. The last side of a shape is the points, the
+    numbers first, ..., first + size - 1 of an endless sequence; the others are coordinates, each of
+    which is used once: those of the first call, then those of the second, and so on.
+
+    Coordinate j of point i is the digits of i in the j-th prime base b, in reverse order after the
+    point (Halton 1960, On the efficiency of certain quasi-random sequences of points in evaluating
+    multi-dimensional integrals). Digit k is scrambled to (a_k digit + c_k) mod b with random a_k
+    and c_k (Matousek 1998, On the L2-discrepancy for anchored boxes), so that every
+    point is uniform by itself, and neighbouring large primes do not march in step.
+
+    Parameters
+    ----------
+    rng : Random
+        Its seed determines how digits are scrambled; integers come from it.
+    first : int
+        The number of the first point.
+    """
+
+    def __init__(self, rng: Random, first: int) -> None:
+        self.seed, self.path, self.bits = rng.seed, rng.path, rng.bits
+        self.first, self.used = first, 0
+        self.scrambling = Random(rng.seed, HALTON)
+
+    def uniform(self, shape: Shape) -> NDArray[np.float64]:
+        """Return the next coordinates of the points."""
+        *sides, size = (shape,) if isinstance(shape, int) else shape
+        count = prod(sides)
+        bases = primes(self.used + count)[self.used :]
+        self.used += count
+        words = self.scrambling.integers(2 * DIGITS * count).reshape(count, 2, DIGITS)
+        out = np.empty((count, size))
+        _radical_inverses(bases, _scrambling(words, bases), self.first, out)
+        return out.reshape(shape)
+
+    def normal(self, shape: Shape) -> NDArray[np.float64]:
+        """Return normal numbers."""
+        from scipy.special import ndtri  # slow to import, seldom needed
+
+        return np.asarray(ndtri(self.uniform(shape)), dtype=np.float64)
+
+    def gamma(self, shape_parameter: float, shape: Shape) -> NDArray[np.float64]:
+        """Return Gamma(shape_parameter, scale 1) numbers."""
+        return gamma_quantiles(shape_parameter, self.uniform(shape))
+
+
+def primes(count: int) -> NDArray[np.int64]:
+    """Return the first prime numbers, by the sieve of Eratosthenes."""
+    # The n-th prime is below n (log n + log log n) for n >= 6.
+    limit = 15 if count < 6 else int(count * (log(count) + log(log(count)))) + 1
+    is_prime = np.ones(limit + 1, dtype=bool)
+    is_prime[:2] = False
+    for number in range(2, int(limit**0.5) + 1):
+        if is_prime[number]:
+            is_prime[number * number :: number] = False
+    return np.flatnonzero(is_prime)[:count].astype(np.int64)
+
+
+def _scrambling(words: NDArray[np.uint64], bases: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return factors from 1, ..., b - 1 and shifts from 0, ..., b - 1, (coordinates, 2, digits)."""
+    b = bases.astype(np.uint64)[:, None]
+    factors = words[:, 0] % (b - np.uint64(1)) + np.uint64(1)
+    return np.stack([factors, words[:, 1] % b], axis=1).astype(np.int64)
+
+
+@compiled("void(int64[::1], int64[:, :, ::1], int64, float64[:, ::1])")
+def _radical_inverses(bases: Any, scrambling: Any, first: int, out: Any) -> None:
+    for j in range(out.shape[0]):
+        b = bases[j]
+        # As many digits as make up 40 bits, so that every number lies inside (0, 1).
+        digits = int(np.ceil(DIGITS / np.log2(b)))
+        factors, shifts = scrambling[j, 0], scrambling[j, 1]
+        for i in range(out.shape[1]):
+            rest, unit, value = first + i, 1.0, 0.0
+            for k in range(digits):
+                next_rest = rest // b
+                unit /= b
+                value += ((factors[k] * (rest - next_rest * b) + shifts[k]) % b) * unit
+                rest = next_rest
+            out[j, i] = value + 0.5 * unit
