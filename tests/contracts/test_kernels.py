@@ -9,14 +9,19 @@ from bochner.compute.pool import threads
 from bochner.compute.random import Random
 from bochner.kernels import (
     ArcCosine,
+    ChiSquared,
+    Delta,
     DotProduct,
     EuclideanLaplacian,
     ExponentialPower,
+    Exponentiated,
     FunctionKernel,
+    Hellinger,
     Kernel,
     Laplacian,
     Mapped,
     Matern,
+    Overlap,
     Polynomial,
     Radial,
     RandomProcess,
@@ -68,6 +73,10 @@ composed = {
     "arc-cosine 2": ArcCosine(2),
     "zonal of one degree": Zonal([0.0, 0.0, 1.0]),
     "nested": 0.5 * (Stretched(Laplacian(), np.array([1.0, 2.0, 3.0, 0.5])) + Matern(nu=2.5)),
+    "exponentiated hellinger": Exponentiated(Hellinger()),
+    "some columns": named["gaussian"].on([2, 0]),
+    "histograms on some columns": ChiSquared().on([1, 3]),
+    "mixed": Delta(0.3).on([0, 1]) * named["gaussian"].on([2, 3]) + 0.5 * Overlap(),
 }
 
 
@@ -107,8 +116,30 @@ every_radial = pytest.mark.parametrize(
 )
 
 
+made = [np.asarray]  # what normal numbers become for the kernel of the test that runs
+
+
+@pytest.fixture(autouse=True)
+def rows_that_the_kernel_takes(request):
+    spec = getattr(request.node, "callspec", None)
+    made[0] = kind(None if spec is None else spec.params.get("kernel"))
+
+
+def kind(kernel):
+    """Return histograms or whole numbers for kernels that refuse others."""
+    normal = np.random.default_rng(0).normal(size=(60, 4))
+    for change in (np.asarray, np.abs, np.rint):
+        try:
+            if kernel is not None:
+                kernel.require(change(normal))
+        except ValueError:
+            continue
+        return change
+    raise AssertionError(f"There are no rows for {kernel}.")
+
+
 def rows(n_rows=60, dtype=np.float64, seed=0):
-    return np.random.default_rng(seed).normal(size=(n_rows, 4)).astype(dtype)
+    return made[0](np.random.default_rng(seed).normal(size=(n_rows, 4))).astype(dtype)
 
 
 def resolved(kernel):
@@ -159,6 +190,7 @@ def test_tiles_do_not_show(kernel, monkeypatch):
     kernel, A, B = resolved(kernel), rows(50), rows(33, seed=1)
     whole, symmetric = kernel(A, B), kernel(A)
     monkeypatch.setattr("bochner.kernels.kernel.TILE", 16)
+    monkeypatch.setattr("bochner.kernels.histogram.TILE", 16)
     np.testing.assert_allclose(kernel(A, B), whole, rtol=1e-13)
     np.testing.assert_allclose(kernel(A), symmetric, rtol=1e-13)
 
@@ -275,7 +307,7 @@ def test_an_open_default_is_refused_with_what_to_do():
         if not any(isinstance(value, str) for value in kernel.get_params().values()):
             continue
         with pytest.raises(ValueError, match=r"resolved\(X, rng\)"):
-            kernel(rows())
+            kernel(np.abs(rows()))
         if isinstance(kernel, ShiftInvariant):
             with pytest.raises(ValueError, match=r"resolved\(X, rng\)"):
                 kernel.frequencies(4, 10, Random(0))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import fields, replace
 from math import isfinite
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,9 @@ from bochner.compute.random import Random
 from bochner.kernels.against import Against, Tiles
 from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean, tiles
 
+if TYPE_CHECKING:
+    from bochner.kernels.on_columns import OnColumns
+
 TILE = 512  # rows and columns of the block that is worked on at once: 1 MB in float32
 
 
@@ -26,7 +30,7 @@ class Kernel(Component, ABC, family="kernel"):
     `kernel(A, B)` is the matrix of k between all rows of `A` and all rows of `B`. Kernels are
     added and multiplied, by each other and by positive numbers: ``2 * Gaussian(1.0) + Matern()``.
 
-    `centred` says whether the rows of both sides may be moved together without changing k, and
+    `centred` says whether the rows of both sides may be moved together without changing k,
     `precomputed` whether rows are values of the kernel already.
     """
 
@@ -50,7 +54,11 @@ class Kernel(Component, ABC, family="kernel"):
     def __call__(self, A: Rows, B: Rows | None = None) -> Array:
         """Return the matrix k(A, B), of shape (len(A), len(B)); k(A, A) without `B`."""
         self.check()
-        return self.matrix(*checked_pair(A, B))
+        A, B = checked_pair(A, B)
+        self.require(A)
+        if B is not A:
+            self.require(B)
+        return self.matrix(A, B)
 
     @abstractmethod
     def matrix(self, A: Rows, B: Rows) -> Array:
@@ -75,6 +83,39 @@ class Kernel(Component, ABC, family="kernel"):
     @abstractmethod
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy in which every default that depends on the data is a number."""
+
+    def require(self, X: Rows) -> None:
+        """Raise a ValueError if these checked rows are none that the kernel is defined for."""
+        for part in self._parts().values():
+            part.require(X)
+
+    def measured(self, n_columns: int) -> frozenset[int]:
+        """Return those of so many columns whose values are taken for numbers, by default all."""
+        if parts := self._parts():
+            return frozenset[int]().union(*(part.measured(n_columns) for part in parts.values()))
+        return frozenset(range(n_columns))
+
+    def placed(self, names: Collection[Any] | None) -> Self:
+        """Return a copy in which columns that were given by their names are numbers."""
+        parts = {name: part.placed(names) for name, part in self._parts().items()}
+        return replace(self, **parts) if parts else self  # type: ignore[type-var]
+
+    def on(self, columns: Any) -> OnColumns:
+        """Return this kernel of some columns: numbers or names, one or several.
+
+        >>> from bochner.kernels import Delta, Gaussian
+        >>> kernel = Delta().on("tree") * Gaussian().on(["height", "age"])
+        """
+        from bochner.kernels.on_columns import OnColumns, ShiftInvariantOnColumns
+
+        if isinstance(self, ShiftInvariant):
+            return ShiftInvariantOnColumns(self, columns)
+        return OnColumns(self, columns)
+
+    def _parts(self) -> dict[str, Kernel]:
+        """Return the kernels that this one is made of."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in values.items() if isinstance(value, Kernel)}
 
     def __add__(self, other: Any) -> Kernel:
         from bochner.kernels.algebra import Sum  # the algebra builds on this module

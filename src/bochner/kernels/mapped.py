@@ -77,6 +77,10 @@ class Mapped(ShiftInvariant):
             )
         shift_invariant(self.kernel).check()
 
+    def measured(self, n_columns: int) -> frozenset[int]:
+        """Return all columns: directions mix them."""
+        return frozenset(range(n_columns))
+
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy with its kernel resolved on the mapped rows."""
         self.check()

@@ -68,13 +68,13 @@ class Stretched(ShiftInvariant, Separable):
 
     def against(self, B: Rows) -> Against:
         """Return k(., B) with the kernel prepared for the divided rows."""
-        scales = column_scales(self.scales, B.shape[1])
+        scales = column_scales(self.kernel, self.scales, B.shape[1])
         return Divided(self.kernel.against(self._divided(B)), scales)
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel and divide by the scales."""
         frequencies = self.kernel.frequencies(n_columns, size, rng)
-        return frequencies / column_scales(self.scales, n_columns)[:, None]
+        return frequencies / column_scales(self.kernel, self.scales, n_columns)[:, None]
 
     @property
     def has_pitches(self) -> bool:
@@ -84,10 +84,10 @@ class Stretched(ShiftInvariant, Separable):
     def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw from the kernel and multiply by the scales."""
         pitches = separable(self.kernel).pitches(n_columns, size, rng)
-        return pitches * column_scales(self.scales, n_columns)[:, None]
+        return pitches * column_scales(self.kernel, self.scales, n_columns)[:, None]
 
     def _divided(self, X: Rows) -> Rows:
-        return divided(X, column_scales(self.scales, X.shape[1]))
+        return divided(X, column_scales(self.kernel, self.scales, X.shape[1]))
 
 
 @dataclass
@@ -133,29 +133,29 @@ class GeneralStretched(Kernel):
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy with its kernel resolved on the divided rows."""
         self.check()
-        return replace(self, kernel=self.kernel.resolved(self.divided(checked_rows(X)), rng))
+        return replace(self, kernel=self.kernel.resolved(self.seen(checked_rows(X)), rng))
 
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return the kernel's matrix of the divided rows."""
-        left = self.divided(A)
-        return self.kernel.matrix(left, left if B is A else self.divided(B))
+        left = self.seen(A)
+        return self.kernel.matrix(left, left if B is A else self.seen(B))
 
     def tile(self, A: Rows, B: Rows) -> Array:
         """Return the kernel's tile of the divided rows."""
-        return self.kernel.tile(self.divided(A), self.divided(B))
+        return self.kernel.tile(self.seen(A), self.seen(B))
 
     def against(self, B: Rows) -> Against:
         """Return k(., B) with the kernel prepared for the divided rows."""
-        scales = column_scales(self.scales, B.shape[1])
-        return Divided(self.kernel.against(self.divided(B)), scales)
+        scales = column_scales(self.kernel, self.scales, B.shape[1])
+        return Divided(self.kernel.against(self.seen(B)), scales)
 
     def diagonal(self, A: Rows) -> Array:
         """Return the kernel's diagonal at the divided rows."""
-        return self.kernel.diagonal(self.divided(checked_rows(A)))
+        return self.kernel.diagonal(self.seen(checked_rows(A)))
 
-    def divided(self, X: Rows) -> Rows:
+    def seen(self, X: Rows) -> Rows:
         """Return rows as the kernel sees them."""
-        return divided(X, column_scales(self.scales, X.shape[1]))
+        return divided(X, column_scales(self.kernel, self.scales, X.shape[1]))
 
 
 def require_scales(scales: Any) -> None:
@@ -172,14 +172,18 @@ def require_scales(scales: Any) -> None:
         )
 
 
-def column_scales(scales: Any, n_columns: int) -> NDArray[np.float64]:
-    """Return the scales of so many columns, or refuse another number of them."""
-    given = np.asarray(scales, dtype=np.float64)
+def column_scales(kernel: Kernel, scales: Any, n_columns: int) -> NDArray[np.float64]:
+    """Return the scales of so many columns, or refuse another number of them.
+
+    Columns that the kernel takes for categories have 1: they are no numbers to be divided.
+    """
+    given = np.array(scales, dtype=np.float64)
     if len(given) != n_columns:
         raise ValueError(
             f"Stretched needs one scale for each of the {n_columns} columns; got "
             f"{len(given)} scales."
         )
+    given[list(set(range(n_columns)) - kernel.measured(n_columns))] = 1.0
     return given
 
 

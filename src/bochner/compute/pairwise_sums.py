@@ -1,0 +1,168 @@
+"""Sums over columns of a function of two entries, for all rows of one tile and some of another."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.compiled import compiled
+from bochner.compute.entropy_sums import entropy_sums
+
+COLUMNS = 64  # summed at once, so that rounding does not grow with their number
+WIDTH = 512  # rows of B at once: a block of them, 128 kB in float32, stays in the cache
+ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
+
+
+class Term(IntEnum):
+    """The functions t(a, b) of two entries that can be summed."""
+
+    MINIMUM = 0  # min(a, b)
+    HARMONIC = 1  # 2 a b / (a + b)
+    GEOMETRIC = 2  # sqrt(a b)
+    ENTROPY = 3  # a / 2 log2((a + b) / a) + b / 2 log2((a + b) / b)
+    ROOT = 4  # sqrt(a + b)
+    UNEQUAL = 5  # 1 where a and b differ, else 0
+
+
+MINIMUM, HARMONIC, GEOMETRIC, _, ROOT, UNEQUAL = (int(term) for term in Term)
+
+
+def pairwise_sums(
+    term: Term,
+    A: NDArray[Any],
+    transposed: NDArray[Any],
+    start: int,
+    out: NDArray[Any],
+    *,
+    factor: float = 1.0,
+    total: float = 0.0,
+) -> None:
+    """Write sum_k (factor t(a_ik, b_kj) + total (a_ik + b_kj)) into `out`.
+
+    The b_j are the columns of `transposed` from `start` on. All arrays are C-contiguous and of one
+    dtype, float32 or float64. Entries are from 0 on, but for UNEQUAL.
+    """
+    _require(A, transposed, start, out)
+    if term == Term.ENTROPY:
+        entropy_sums(A, transposed, start, factor, total, out)
+        return
+    number = out.dtype.type
+    _sums(int(term), A, transposed, start, number(factor), number(total), out)
+
+
+def reciprocal_products(
+    A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]
+) -> None:
+    """Write prod_k 1 / (1 + a_ik + b_kj) into `out`, for entries from 0 on."""
+    _require(A, transposed, start, out)
+    _reciprocals(A, transposed, start, out)
+
+
+def harmonic_products(
+    A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]
+) -> None:
+    """Write prod_k 2 a_ik b_kj / (a_ik^2 + b_kj^2) into `out`, for positive entries."""
+    _require(A, transposed, start, out)
+    _harmonics(A, transposed, start, out)
+
+
+def _require(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]) -> None:
+    stop = start + out.shape[1]
+    fits = len(transposed) == A.shape[1] and start >= 0 and stop <= transposed.shape[1]
+    if not fits or len(out) != len(A):
+        raise ValueError(
+            f"Sums over the columns of an array of shape {A.shape} and the columns {start} to "
+            f"{stop} of one of shape {transposed.shape} do not fit into {out.shape}."
+        )
+
+
+# The inner loops run over the rows of B, which lie side by side in the transposed array: LLVM
+# vectorises them, if a division by 0 need not be noticed. Where a is 0 the minimum and the means
+# are 0.
+@compiled(
+    "void(int64, float32[:, ::1], float32[:, ::1], int64, float32, float32, float32[:, ::1])",
+    "void(int64, float64[:, ::1], float64[:, ::1], int64, float64, float64, float64[:, ::1])",
+    error_model="numpy",
+)
+def _sums(
+    term: int,
+    A: NDArray[Any],
+    transposed: NDArray[Any],
+    start: int,
+    factor: Any,
+    total: Any,
+    out: NDArray[Any],
+) -> None:
+    sums = np.empty(min(WIDTH, out.shape[1]), A.dtype)
+    for first in range(0, out.shape[1], WIDTH):
+        width = min(WIDTH, out.shape[1] - first)
+        at = slice(start + first, start + first + width)
+        for i in range(A.shape[0]):
+            row = out[i, first : first + width]
+            row[:] = 0
+            for top in range(0, A.shape[1], COLUMNS):
+                sums[:] = 0
+                for k in range(top, min(top + COLUMNS, A.shape[1])):
+                    a, b = A[i, k], transposed[k, at]
+                    if term == ROOT:
+                        for j in range(width):
+                            sums[j] += factor * np.sqrt(a + b[j])
+                    elif term == UNEQUAL:
+                        for j in range(width):
+                            sums[j] += ZERO if a == b[j] else factor
+                    elif a == 0:
+                        if total != 0:
+                            for j in range(width):
+                                sums[j] += total * b[j]
+                    elif term == MINIMUM:
+                        for j in range(width):
+                            sums[j] += total * (a + b[j]) + factor * (a if a < b[j] else b[j])
+                    elif term == HARMONIC:
+                        for j in range(width):
+                            s = a + b[j]
+                            sums[j] += total * s + factor * (TWO * a * b[j] / s)
+                    elif term == GEOMETRIC:
+                        for j in range(width):
+                            sums[j] += total * (a + b[j]) + factor * np.sqrt(a * b[j])
+                for j in range(width):
+                    row[j] += sums[j]
+
+
+@compiled(
+    "void(float32[:, ::1], float32[:, ::1], int64, float32[:, ::1])",
+    "void(float64[:, ::1], float64[:, ::1], int64, float64[:, ::1])",
+    error_model="numpy",
+)
+def _reciprocals(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]) -> None:
+    for first in range(0, out.shape[1], WIDTH):
+        width = min(WIDTH, out.shape[1] - first)
+        at = slice(start + first, start + first + width)
+        for i in range(A.shape[0]):
+            row = out[i, first : first + width]
+            row[:] = ONE
+            for k in range(A.shape[1]):
+                a, b = A[i, k], transposed[k, at]
+                for j in range(width):
+                    row[j] /= ONE + (a + b[j])
+
+
+@compiled(
+    "void(float32[:, ::1], float32[:, ::1], int64, float32[:, ::1])",
+    "void(float64[:, ::1], float64[:, ::1], int64, float64[:, ::1])",
+    error_model="numpy",
+)
+def _harmonics(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]) -> None:
+    for first in range(0, out.shape[1], WIDTH):
+        width = min(WIDTH, out.shape[1] - first)
+        at = slice(start + first, start + first + width)
+        for i in range(A.shape[0]):
+            row = out[i, first : first + width]
+            row[:] = ONE
+            for k in range(A.shape[1]):
+                a, b = A[i, k], transposed[k, at]
+                twice, square = a + a, a * a
+                for j in range(width):
+                    row[j] *= twice * b[j] / (square + b[j] * b[j])

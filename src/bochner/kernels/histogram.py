@@ -1,0 +1,128 @@
+"""Histogram: kernels of rows whose entries are from 0 on."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from bochner.compute.pool import each_tile
+from bochner.compute.random import Random
+from bochner.kernels.against import Against
+from bochner.kernels.kernel import Kernel, positive
+from bochner.kernels.rows import Array, Rows, checked_rows, tiles
+
+TILE = 512
+MEDIAN_ROWS = 1000
+LOOK = 4096  # rows, or stored entries, that a thread looks at together
+
+
+class Histogram(Kernel):
+    """A kernel of histograms, counts and other rows without negative entries."""
+
+    @abstractmethod
+    def against(self, B: Rows) -> Against:
+        """Return k(., B) for many calls with the same rows `B`, of which much can be prepared."""
+
+    def tile(self, A: Rows, B: Rows) -> Array:
+        """Return k(A, B), in the dtype of the rows, of few rows."""
+        out = np.empty((A.shape[0], B.shape[0]), A.dtype)
+        self.against(B).fill(A, 0, B.shape[0], out)
+        return out
+
+    def matrix(self, A: Rows, B: Rows) -> Array:
+        """Return k(A, B) tile by tile; of k(A, A) only one half is computed."""
+        K, against, symmetric = np.empty((A.shape[0], B.shape[0]), A.dtype), self.against(B), A is B
+        pairs = [
+            (rows, columns)
+            for rows in tiles(A.shape[0], TILE)
+            for columns in tiles(B.shape[0], TILE)
+            if rows.start <= columns.start or not symmetric
+        ]
+
+        def fill(number: int, _: int) -> None:
+            rows, columns = pairs[number]
+            tile = np.empty((rows.stop - rows.start, columns.stop - columns.start), A.dtype)
+            against.fill(A[rows], columns.start, columns.stop, tile)
+            K[rows, columns] = tile
+            if symmetric:
+                K[columns, rows] = tile.T
+
+        each_tile(fill, len(pairs), 1)
+        return K
+
+    def require(self, X: Rows) -> None:
+        """Refuse negative entries, and say in which row the first one is."""
+        if not _any_negative(X.data if sp.issparse(X) else X):
+            return
+        below = sp.coo_array(X) if sp.issparse(X) else None
+        rows, columns = np.nonzero(X < 0) if below is None else below.coords
+        numbers = X[rows, columns] if below is None else below.data
+        first = np.flatnonzero(numbers < 0)[0]
+        raise ValueError(
+            f"Negative values in data: {type(self).__name__} is a kernel of histograms, whose "
+            f"entries are from 0 on; got {numbers[first]:g} in row {rows[first]}, column "
+            f"{columns[first]} (counted from 0). Do not centre the columns (MinMaxScaler leaves "
+            "them from 0 on), or choose another kernel, such as 'gaussian'."
+        )
+
+
+class MeasuredHistogram(Histogram):
+    """A kernel of a length measured in bandwidths.
+
+    The bandwidth is a number, or "median": `multiplier` times the median of the positive lengths
+    among at most 1,000 rows of the sample, and `multiplier` itself where there is none.
+    """
+
+    bandwidth: float | str
+    multiplier: float
+
+    @abstractmethod
+    def lengths(self, A: Rows, B: Rows) -> Array:
+        """Return what the bandwidth divides, of few rows."""
+
+    def check(self) -> None:
+        """Raise a ValueError unless the bandwidth and the multiplier can be used."""
+        name = type(self).__name__
+        if not (isinstance(self.bandwidth, str) and self.bandwidth == "median"):
+            positive(self.bandwidth, f"The bandwidth of {name}", ' or "median"')
+        positive(self.multiplier, f"The multiplier of {name}")
+
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy whose bandwidth is a number."""
+        self.check()
+        if not isinstance(self.bandwidth, str):
+            return replace(self)  # type: ignore[type-var]
+        return replace(self, bandwidth=self.multiplier * self._median(X, rng))  # type: ignore[type-var]
+
+    def _median(self, X: Rows, rng: Random) -> float:
+        X = checked_rows(X)
+        self.require(X)
+        some = X[np.sort(rng.permutation(X.shape[0])[:MEDIAN_ROWS])].astype(np.float64)
+        lengths = self.lengths(some, some)[np.triu_indices(some.shape[0], 1)]
+        lengths = lengths[lengths > 0]
+        return float(np.median(lengths)) if len(lengths) else 1.0
+
+    def _number(self) -> float:
+        if isinstance(self.bandwidth, str):
+            raise ValueError(
+                f"{self!r} needs a bandwidth that is a number before it can be evaluated; got "
+                f"{self.bandwidth!r}. Give a number, or take kernel.resolved(X, rng), which "
+                "measures the median on the rows X."
+            )
+        return float(self.bandwidth)
+
+
+def _any_negative(values: Array) -> bool:
+    """Whether there is a number below 0, looked for by all threads."""
+    found = []
+
+    def look(top: int, bottom: int) -> None:
+        if values[top:bottom].min(initial=0) < 0:
+            found.append(top)
+
+    each_tile(look, len(values), LOOK)
+    return bool(found)
