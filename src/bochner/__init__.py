@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bochner import callbacks, data, features, kernels, losses, solvers, spectra, stopping
     from bochner.estimators import (
+        AdditiveHomogeneous,
         ArcCosine,
         DensityRatio,
         Fastfood,
+        HistogramFourier,
         KernelClassifier,
         KernelGaussianProcess,
         KernelNoveltyDetector,
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
         QuasiMonteCarloFourier,
         RandomBinning,
         RandomFourier,
+        RandomLaplace,
         RandomMaclaurin,
         TensorSketch,
         TwoSampleTest,
@@ -30,9 +33,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AdditiveHomogeneous",
     "ArcCosine",
     "DensityRatio",
     "Fastfood",
+    "HistogramFourier",
     "KernelClassifier",
     "KernelGaussianProcess",
     "KernelNoveltyDetector",
@@ -45,6 +50,7 @@ __all__ = [
     "QuasiMonteCarloFourier",
     "RandomBinning",
     "RandomFourier",
+    "RandomLaplace",
     "RandomMaclaurin",
     "TensorSketch",
     "TwoSampleTest",

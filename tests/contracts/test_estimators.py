@@ -5,8 +5,10 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bochner import (
+    AdditiveHomogeneous,
     ArcCosine,
     Fastfood,
+    HistogramFourier,
     KernelClassifier,
     KernelGaussianProcess,
     KernelNoveltyDetector,
@@ -18,6 +20,7 @@ from bochner import (
     QuasiMonteCarloFourier,
     RandomBinning,
     RandomFourier,
+    RandomLaplace,
     RandomMaclaurin,
     TensorSketch,
 )
@@ -97,7 +100,8 @@ def weight_failures(estimator):
     + [NystroemMap(), NystroemMap(size=4, choice="pivoted")]
     + [PartialWhitening(), PartialWhitening(2), RandomBinning(grids=8), RandomFourier()]
     + [ArcCosine(size=64), RandomMaclaurin(size=64), TensorSketch(size=64)]
-    + [Fastfood(size=64), OrthogonalFourier(size=64), QuasiMonteCarloFourier(size=64)],
+    + [Fastfood(size=64), OrthogonalFourier(size=64), QuasiMonteCarloFourier(size=64)]
+    + [AdditiveHomogeneous(size=32), HistogramFourier(size=32), RandomLaplace(size=32)],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):

@@ -90,7 +90,7 @@ BAD_PARAMETERS = [
     ({"kernel": Gaussian("mean")}, "bandwidth"),
     ({"loss": "cubic"}, "loss must be one of .*'squared'.*got 'cubic'"),
     ({"solver": "sgd"}, "solver must be one of .*'cdsg', .*'dsg', .*got 'sgd'"),
-    ({"features": "wavelet"}, "features must be one of 'binning', 'centers'"),
+    ({"features": "wavelet"}, "features must be one of .*'binning', 'centers'"),
     ({"features": Fourier(31)}, "even number"),
     ({"features": Fourier(0)}, "even number"),
     ({"scale": "minmax"}, "scale must be one of None, 'standard', 'range'; got 'minmax'"),

@@ -47,6 +47,7 @@ class CenterBasis(DenseBasis):
         memory: int | None = None,
     ) -> None:
         self.kernel, self.centring, self.index = kernel, centring, index
+        kernel.require(centers)
         self.centers = centring(centers)
         self.size, self.dtype, self.complete = centers.shape[0], centring.dtype, complete
         self.memory = memory_budget(memory)
@@ -64,7 +65,9 @@ class CenterBasis(DenseBasis):
 
     def encode(self, X: Any) -> Any:
         """Return the rows in the dtype of the basis, where the kernel is exact."""
-        return self.centring(X)
+        code = self.centring(X)
+        self.kernel.require(X)
+        return code
 
     def coded(self, batch: Batch) -> Any:
         """Return the code of a batch; for centres the rows of the kept matrix."""

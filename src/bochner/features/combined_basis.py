@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.features.random_basis import RandomBasis
-from bochner.kernels.rows import checked_rows, dense, divided
+from bochner.kernels import GeneralStretched, OnColumns
+from bochner.kernels.rows import checked_rows, dense
 
 
 class CombinedBasis(RandomBasis):
@@ -146,16 +147,16 @@ class ProductBasis(CombinedBasis):
         out[:] = flat[:, start - begin * self.atom : stop - begin * self.atom]
 
 
-class DividedBasis(RandomBasis):
-    """The functions of another basis at rows divided by `scales`."""
+class SeenBasis(RandomBasis):
+    """The functions of another basis at rows as a kernel sees them."""
 
-    def __init__(self, inner: RandomBasis, scales: NDArray[np.float64]) -> None:
-        self.inner, self.scales, self.atom = inner, scales, inner.atom
+    def __init__(self, inner: RandomBasis, kernel: GeneralStretched | OnColumns) -> None:
+        self.inner, self.kernel, self.atom = inner, kernel, inner.atom
         self.size, self.dtype = inner.size, inner.dtype
 
     def encode(self, X: Any) -> Any:
-        """Return the code of the divided rows."""
-        return self.inner.encode(divided(checked_rows(X), self.scales))
+        """Return the code of the rows that are seen."""
+        return self.inner.encode(self.kernel.seen(checked_rows(X)))
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1."""

@@ -44,7 +44,8 @@ class FeatureMap(Component, ABC, family="features"):
         raise ValueError(
             f"{type(self).__name__} features need columns of numbers; got columns of text or "
             f"categories, {', '.join(map(str, columns))}. Encode them first (OneHotEncoder), or "
-            "use features='binning', which takes them as they are."
+            "use features='binning', which takes them as they are, or a kernel that compares them: "
+            "Delta().on(columns)."
         )
 
     def sample_rows(self, rows: int | None) -> int:

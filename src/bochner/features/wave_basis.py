@@ -48,6 +48,7 @@ class WaveBasis(SeededBasis):
 
     def encode(self, X: Any) -> Any:
         """Return the rows in the dtype of the basis, centred unless the sample was sparse."""
+        self.kernel.require(X)
         return self.centring(X)
 
     def gain(self, width: int) -> float:

@@ -232,4 +232,5 @@ def exact_matrix(basis: CenterBasis, chosen: Any = slice(None)) -> NDArray[np.fl
     if basis.kernel.precomputed:
         columns = basis.columns(basis.centers[chosen]).astype(np.float64)
         return np.ascontiguousarray(columns[:, chosen])
-    return np.asarray(basis.kernel(basis.centers[chosen].astype(np.float64)), np.float64)
+    rows = basis.centers[chosen].astype(np.float64)
+    return np.asarray(basis.kernel.matrix(rows, rows), np.float64)

@@ -1,0 +1,70 @@
+"""AdditiveHomogeneous: features of additive kernels of histograms as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bochner.estimators.histogram_transformer import HistogramTransformer
+from bochner.features import AdditiveHomogeneous as AdditiveHomogeneousMap
+
+
+class AdditiveHomogeneous(HistogramTransformer):
+    """Features of an additive homogeneous kernel of histograms.
+
+    A linear model on the waves sqrt(w x_j) cos(omega log x_j) and sqrt(w x_j) sin(omega log x_j),
+    a few for each column, is close to a kernel machine with the chi squared, intersection,
+    Jensen-Shannon or Hellinger kernel (Vedaldi and Zisserman 2012, Efficient additive kernels via
+    explicit feature maps). The transformer is the feature map of the same name in
+    `bochner.features`.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        "chi_squared", "intersection", "jensen_shannon" or "hellinger".
+    size : int
+        The number of features; 3 or 5 times the number of columns is good. One less if what is left
+        beside one for each column is odd. With fewer than columns, columns are drawn.
+    random_state : int, RandomState, Generator or None
+        Determines what is drawn, and the sample.
+    n_jobs : int or None
+        The number of threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None
+        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
+        free memory. The result does not depend on it.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with its numbers.
+    basis_ : DenseBasis
+        The features.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import AdditiveHomogeneous
+    >>> X = np.random.default_rng(0).dirichlet(np.ones(8), size=100)
+    >>> AdditiveHomogeneous(size=40, random_state=0).fit_transform(X).shape
+    (100, 40)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "chi_squared",
+        size: int = 1024,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.size = size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+
+    def _features(self) -> AdditiveHomogeneousMap:
+        return AdditiveHomogeneousMap(self.size)
