@@ -21,6 +21,7 @@ from bochner.estimators.sources import (
     validated_table,
 )
 from bochner.estimators.tables import Table, has_categories
+from bochner.kernels import Kernel
 
 FILLED_ROWS = 16_384  # of a stream, from which it is learned what stands for missing numbers
 
@@ -76,7 +77,18 @@ class Border(NamedComponents):
         if reset:
             self._filling = Filling.learn(rows)
         rows = self._filling.rows(rows)
+        self._seen_by(reset).require(rows)
         return (rows, *targets) if targets else rows
+
+    @property
+    def _names(self) -> NDArray[Any] | None:
+        """The names of the columns, if they have any."""
+        return self.__dict__.get("feature_names_in_")
+
+    def _seen_by(self, reset: bool) -> Kernel:
+        """Return the kernel that is to see the rows: the one that was asked for, or the fitted."""
+        fitted = None if reset else self.__dict__.get("kernel_")
+        return fitted or Kernel.resolve(self._meant("kernel")).placed(self._names)
 
     def _numbers(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
         """Return rows and targets that are numbers, checked as scikit-learn does."""

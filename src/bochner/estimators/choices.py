@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from bochner.data import Batch
-from bochner.features import Binning
+from bochner.estimators.tables import Table
+from bochner.features import Binning, FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss, deviations
 from bochner.solvers import AveragedGradient, Solver
@@ -62,3 +63,23 @@ def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, rows: int | None) -> 
     """Return the regularisation that was given, or the solver's own for so many rows."""
     given = not isinstance(alpha, str)
     return float(alpha) if given else solver.regularization(rows) * loss.stiffness
+
+
+def text_as_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ...]:
+    """Return the columns of text whose codes the kernel would take for numbers."""
+    if table is None:
+        return ()
+    measured = kernel.measured(len(table.names))
+    return tuple(j for j in table.categorical if j in measured)
+
+
+def for_text(features: FeatureMap, table: Table | None, kernel: Kernel) -> FeatureMap:
+    """Return the feature map for a table; what the kernel does not compare it has to."""
+    columns = text_as_numbers(table, kernel)
+    return features.for_categories(columns) if columns else features
+
+
+def unscaled(features: FeatureMap, kernel: Kernel, n_columns: int) -> tuple[int, ...]:
+    """Return the columns that are left as they are, since nobody takes them for numbers."""
+    others = set(range(n_columns)) - kernel.measured(n_columns)
+    return tuple(sorted(others | set(features.categories(n_columns))))

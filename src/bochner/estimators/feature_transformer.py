@@ -14,10 +14,13 @@ from bochner.component import Component
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
+from bochner.estimators.choices import for_text
 from bochner.estimators.going_on import unchanged_on_error
 from bochner.estimators.named_components import NamedComponents
 from bochner.estimators.ranges import require_count, require_jobs, require_memory
 from bochner.estimators.seeds import seed_of
+from bochner.estimators.sources import validated_table
+from bochner.estimators.tables import Table, has_categories
 from bochner.features import DenseBasis, FeatureMap, prepare
 from bochner.kernels import Kernel
 
@@ -38,6 +41,7 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Name
     memory_budget: int | str | None
     kernel_: Kernel
     basis_: DenseBasis
+    _table: Table | None
 
     @abstractmethod
     def _features(self) -> FeatureMap:
@@ -50,10 +54,13 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Name
         require_memory(self.memory_budget)
         memory, seed = memory_budget(self.memory_budget), seed_of(self.random_state)
         with unchanged_on_error(self), threads(self.n_jobs):
+            self._table = Table.learn(X) if has_categories(X) else None
             X = self._validated(X, reset=True)
-            features = self._features()
+            kernel = Kernel.resolve(self.kernel).placed(self.__dict__.get("feature_names_in_"))
+            kernel.require(X)
+            features = for_text(self._features(), self._table, kernel)
             sample = ArraySource(X).sample(features.sample_rows(X.shape[0]), seed)
-            self.kernel_, basis = prepare(self.kernel, features, sample, seed, X.dtype, memory)
+            self.kernel_, basis = prepare(kernel, features, sample, seed, X.dtype, memory)
         self.basis_ = cast(DenseBasis, basis)
         return self
 
@@ -69,8 +76,10 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Name
         return self.basis_.end(None)
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        dtypes = [np.float64, np.float32]
-        return validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=reset)
+        checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        if self._table is not None:
+            return validated_table(self, self._table, X, "no_validation", checks)
+        return validate_data(self, X, reset=reset, **checks)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

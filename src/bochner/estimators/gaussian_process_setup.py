@@ -13,7 +13,7 @@ from bochner.compute.blas import single_blas
 from bochner.compute.memory import memory_budget
 from bochner.compute.random import Random
 from bochner.data import Batch, DataSource, Scaling
-from bochner.estimators.choices import is_auto, kernel_for
+from bochner.estimators.choices import for_text, is_auto, kernel_for, unscaled
 from bochner.estimators.scales import MANY_COLUMNS, scaled_kernel
 from bochner.estimators.seeds import seed_of
 from bochner.estimators.targets import Numbers
@@ -93,7 +93,9 @@ def settled(
             "A Gaussian process needs the kernel's values at new rows, too; got "
             "kernel='precomputed'. Give the kernel itself, or a function k(A, B)."
         )
-    scaling = _scaling(estimator, source, features)
+    kernel = kernel.placed(estimator._names)
+    features = for_text(features, estimator._table, kernel)
+    scaling = _scaling(estimator, source, unscaled(features, kernel, source.n_columns))
     first = GaussianProcessSetup(seed, kernel, None, scaling, Numbers.learn(y), FIRST_NOISE)  # type: ignore[arg-type]
     kernel, noise = _learned(estimator, first, source)
     sample = first(source.sample(features.sample_rows(source.n_rows), seed))
@@ -152,9 +154,7 @@ def _features(estimator: KernelGaussianProcess, source: DataSource, part: bool) 
         # Endless features would never be visited again, and the noise fitted as well.
         given = solver_of(estimator, source.n_rows).home(source.n_rows)
         given = Fourier(WAVES) if given == "fourier" else given
-    features: FeatureMap = FeatureMap.resolve(given)
-    table = estimator._table
-    return features if table is None else features.for_categories(table.categorical)
+    return FeatureMap.resolve(given)  # type: ignore[no-any-return]
 
 
 def _precision(estimator: KernelGaussianProcess, rows: int | None) -> Any:
@@ -164,11 +164,11 @@ def _precision(estimator: KernelGaussianProcess, rows: int | None) -> Any:
 
 
 def _scaling(
-    estimator: KernelGaussianProcess, source: DataSource, features: FeatureMap
+    estimator: KernelGaussianProcess, source: DataSource, left: tuple[int, ...]
 ) -> Scaling | None:
     if estimator.scale is None:
         return None
-    return Scaling.learn(source, estimator.scale).without(features.categories(source.n_columns))  # type: ignore[arg-type]
+    return Scaling.learn(source, estimator.scale).without(left)  # type: ignore[arg-type]
 
 
 def _learned(

@@ -15,7 +15,16 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.pool import thread_count, threads
 from bochner.data import DataSource, Scaling
 from bochner.estimators.border import Border
-from bochner.estimators.choices import bins, is_auto, kernel_for, loss_for, loss_on
+from bochner.estimators.choices import (
+    bins,
+    for_text,
+    is_auto,
+    kernel_for,
+    loss_for,
+    loss_on,
+    text_as_numbers,
+    unscaled,
+)
 from bochner.estimators.costs import Costs
 from bochner.estimators.hyperparameters import Hyperparameters
 from bochner.estimators.pilot import gain_of_centers
@@ -75,7 +84,7 @@ class Preparation(Border, Hyperparameters):
         situation = Situation(
             self._costs(source),
             once or source.once,
-            self._table is not None,
+            bool(text_as_numbers(self._table, kernel)),
             kernel,
             type(Loss.resolve("squared" if is_auto(loss) else loss)),
             partial(gain_of_centers, self, source),
@@ -110,7 +119,8 @@ class Preparation(Border, Hyperparameters):
         """Return what holds for all calls: that of the first one, or what these rows say."""
         self.plan_ = plan
         loss: Loss = Loss.resolve(plan.loss)
-        kernel, features = self._kernel(plan.features), self._feature_map(plan)
+        kernel = self._kernel(plan.features)
+        features = for_text(FeatureMap.resolve(plan.features), self._table, kernel)
         asked = kernel if self._learned is None else self.kernel
         recipe = f"kernel={asked}, loss={loss}, features={features}, scale={self.scale!r}, "
         recipe += f"scales={told(self.scales)}"
@@ -122,7 +132,7 @@ class Preparation(Border, Hyperparameters):
             return self._setup
         seed = seed_of(self.random_state)
         targets = self._targets(source, loss, classes)
-        scaling = self._scaling(source, features)
+        scaling = self._scaling(source, features, kernel)
         sample = source.sample(features.sample_rows(source.n_rows), seed)
         if scaling is not None:
             sample, features = scaling(sample), features.scaled(scaling)
@@ -162,7 +172,8 @@ class Preparation(Border, Hyperparameters):
         if self._learned is not None:
             return self._learned.kernel
         auto = "laplacian" if scaled else kernel_for(features)
-        return scaled_kernel(auto if is_auto(self.kernel) else self.kernel, self.scales)
+        kernel = scaled_kernel(auto if is_auto(self.kernel) else self.kernel, self.scales)
+        return kernel.placed(self._names)
 
     def _alpha(self, solver: Solver[Any], loss: Loss, rows: int | None) -> Any:
         """Return alpha as it was given, or the learned ridge for kernel ridge regression."""
@@ -175,12 +186,8 @@ class Preparation(Border, Hyperparameters):
         least = LEAST_RIDGE if open_tails else 0.0
         return max(self._learned.ridge, least) * loss.stiffness / rows
 
-    def _feature_map(self, plan: Plan) -> FeatureMap:
-        """Return the feature map; where rows come from a table it knows which are categories."""
-        features = FeatureMap.resolve(plan.features)
-        return features if self._table is None else features.for_categories(self._table.categorical)
-
-    def _scaling(self, source: DataSource, features: FeatureMap) -> Scaling | None:
+    def _scaling(self, source: DataSource, features: FeatureMap, kernel: Kernel) -> Scaling | None:
         if self.scale is None:
             return None
-        return Scaling.learn(source, self.scale).without(features.categories(source.n_columns))  # type: ignore[arg-type]
+        left = unscaled(features, kernel, source.n_columns)
+        return Scaling.learn(source, self.scale).without(left)  # type: ignore[arg-type]

@@ -60,7 +60,7 @@ class ExactLikelihood:
         return replace(self, X=self.X[rows], y=self.y[rows], weight=self.weight[rows])
 
     def _matrix(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.kernel(rows), np.float64)
+        return np.asarray(self.kernel.matrix(rows, rows), np.float64)
 
     def _solved(
         self, C: NDArray[np.float64], noise: float
@@ -87,6 +87,6 @@ class ExactLikelihood:
             above[:, j] = rows[:, j] * np.exp(-STEP)
             below = rows.copy()
             below[:, j] = rows[:, j] * np.exp(STEP)
-            out[j] = np.vdot(T, self.kernel(above) - self.kernel(below)) / (2 * STEP)
+            out[j] = np.vdot(T, self._matrix(above) - self._matrix(below)) / (2 * STEP)
             above[:, j] = rows[:, j]
         return out
