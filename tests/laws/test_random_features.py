@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bochner import KernelClassifier, KernelRegressor
+from bochner import KernelClassifier, KernelGaussianProcess, KernelRegressor
 from bochner.compute.pool import threads
 from bochner.compute.random import Random
 from bochner.data import ArraySource
 from bochner.features import Fourier, RandomFeatures, has_map, map_of
 from bochner.features.process_basis import ProcessFeatures
-from bochner.kernels import FunctionKernel, Gaussian, Laplacian, Precomputed, RandomProcess
+from bochner.kernels import (
+    FunctionKernel,
+    Gaussian,
+    Laplacian,
+    Polynomial,
+    Precomputed,
+    RandomProcess,
+)
 
 PAIRS_OF_ROWS = 20
 
@@ -163,7 +170,7 @@ def test_a_shift_invariant_kernel_has_waves():
 def test_sizes_that_cut_a_draw_are_refused():
     with pytest.raises(ValueError, match=r"multiple of 4, which are drawn together.*got 30"):
         built(gaussian + linear, 30)
-    with pytest.raises(ValueError, match=r"multiple of 2, which are drawn together.*got 7"):
+    with pytest.raises(ValueError, match=r"even number.*got 7"):
         built(gaussian * linear, 7)
     with pytest.raises(ValueError, match=r"whole number from 1 on.*got 2\.5"):
         built(linear, 2.5)
@@ -177,7 +184,7 @@ def test_kernels_without_features_are_refused_with_a_remedy():
         built(function + gaussian)
     with pytest.raises(ValueError, match="No random features are known of Precomputed"):
         map_of(Precomputed())
-    with pytest.raises(ValueError, match="those of a RandomProcess; got Gaussian"):
+    with pytest.raises(ValueError, match="for random-process kernels; got Gaussian"):
         ProcessFeatures().build(gaussian, ArraySource(rows()).sample(20), 0)
 
 
@@ -232,3 +239,16 @@ def test_few_rows_take_the_exact_form_and_many_the_features():
     assert few.fit(X, y).score(X, y) > 0.99
     many = np.tile(X, (20, 1))
     assert KernelRegressor(kernel=arc).plan(many, np.tile(y, 20)).features == "random"
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(2, 1.0, 1.0), Polynomial(2) + Gaussian(1.0)])
+def test_gaussian_processes_of_streams_take_the_features_of_the_kernel(kernel):
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    y = X[:, 0] * X[:, 1]
+    model = KernelGaussianProcess(kernel, random_state=0)
+    for half in (slice(0, 200), slice(200, 400)):
+        model.partial_fit(X[half], y[half])
+    mean, deviation = model.predict(X, return_std=True)
+    assert np.mean((mean - y) ** 2) < 0.01
+    far = model.predict(np.array([[6.0, -6.0]]), return_std=True)[1]
+    assert far > 2 * deviation.mean()

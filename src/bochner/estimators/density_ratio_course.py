@@ -13,7 +13,7 @@ from bochner.estimators.going_on import on_new_rows
 from bochner.estimators.pair_stream import PairStream
 from bochner.estimators.sample_pair import SamplePair
 from bochner.estimators.samples import require_one_form
-from bochner.features import Fourier, prepare
+from bochner.features import map_of, prepare
 from bochner.kernels import Kernel
 from bochner.loop import INTERRUPTED, Training, run
 from bochner.problem import Expansion, Problem
@@ -50,10 +50,11 @@ class Course:
             *(_split(fit, source, None, 0).sample(FIRST_ROWS, fit.seed) for source in (x, y))
         )
         choice = fit.chosen(*fit.split(first.required()))
-        waves, memory = Fourier(fit.size + fit.size % 2), memory_budget(fit.memory)
+        features = map_of(choice.kernel, fit.size + fit.size % 2)
         kernel, basis = prepare(
-            choice.kernel, waves, first.labelled(), fit.seed, np.float32, memory
-        )
+            choice.kernel, features, first.labelled(), fit.seed, np.float32,
+            memory_budget(fit.memory),
+        )  # fmt: skip
         alpha = fit.alpha_for(choice, rows or ROWS_AHEAD)
         problem = Problem(basis, LOSSES[fit.loss](), alpha, 1, False, None, fit.seed)
         return cls(fit, repr(fit), kernel, problem)

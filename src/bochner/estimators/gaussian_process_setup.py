@@ -7,34 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from bochner.compute.blas import single_blas
 from bochner.compute.memory import memory_budget
 from bochner.compute.random import Random
 from bochner.data import Batch, DataSource, Scaling
 from bochner.estimators.choices import for_text, is_auto, kernel_for, unscaled
-from bochner.estimators.scales import MANY_COLUMNS, scaled_kernel
+from bochner.estimators.gaussian_process_likelihood import FIRST_NOISE, learned
+from bochner.estimators.scales import scaled_kernel
 from bochner.estimators.seeds import seed_of
 from bochner.estimators.targets import Numbers
-from bochner.features import Basis, CenterBasis, Centers, FeatureMap, Fourier, WhitenedBasis
-from bochner.kernels import Kernel, Stretched
-from bochner.kernels.kernel import ShiftInvariant
-from bochner.posterior import ExactLikelihood, Hyper, Units, maximum
-from bochner.posterior.feature_posterior import LEAST_NOISE, ROUNDING
-from bochner.posterior.units import weights_of
+from bochner.features import Basis, CenterBasis, Centers, FeatureMap, WhitenedBasis, map_of
+from bochner.kernels import Kernel
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
-from bochner.tuning.exact import require_shift_invariant
 
 if TYPE_CHECKING:
     from bochner.estimators.kernel_gaussian_process import KernelGaussianProcess
 
 CENTERS, WAVES, OPERATOR_WAVES = 1_500, 2_048, 1_024
 FEW_ROWS = 3_000  # for which functions are found exactly
-FIRST_NOISE = 0.1  # in variances of the targets, where the search begins
 JITTER = 1e-10  # of k(Z, Z), in means of its diagonal
 RIDGE = 1e-7  # beside noise / rows
-MOST_NUMBERS = 20_000_000  # of a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +34,7 @@ class GaussianProcessSetup:
     """Kernel, basis, coding of rows and targets, and the noise that a sample speaks for.
 
     `noise` is in variances of the targets if it was found and they are normalised, else in their
-    units; `prior` is k(x, x) of some row, `recipe` what was asked for, in words.
+    units; `prior` is the mean of k(x, x), `recipe` what was asked for, in words.
     """
 
     seed: int
@@ -97,7 +89,7 @@ def settled(
     features = for_text(features, estimator._table, kernel)
     scaling = _scaling(estimator, source, unscaled(features, kernel, source.n_columns))
     first = GaussianProcessSetup(seed, kernel, None, scaling, Numbers.learn(y), FIRST_NOISE)  # type: ignore[arg-type]
-    kernel, noise = _learned(estimator, first, source)
+    kernel, noise = learned(estimator, first, source)
     sample = first(source.sample(features.sample_rows(source.n_rows), seed))
     if scaling is not None:
         features = features.scaled(scaling)
@@ -108,7 +100,7 @@ def settled(
     )  # fmt: skip
     if isinstance(basis, CenterBasis) and estimator.variance == "features":
         basis = WhitenedBasis(basis, JITTER)
-    prior = float(kernel.diagonal(sample.X[:1])[0])
+    prior = float(np.mean(kernel.diagonal(sample.X)))
     recipe = recipe_of(estimator)
     return replace(first, kernel=kernel, basis=basis, noise=noise, prior=prior, recipe=recipe)
 
@@ -147,14 +139,20 @@ def _features(estimator: KernelGaussianProcess, source: DataSource, part: bool) 
     if is_auto(given) and estimator.variance == "features":
         # What comes first need not stand for what comes later, as centres would have to.
         stream = part or source.n_rows is None
-        given = Fourier(WAVES) if stream else Centers(CENTERS)
+        given = _drawn(estimator, WAVES) if stream else Centers(CENTERS)
     elif is_auto(given) and estimator.variance == "operator":
-        given = Fourier(OPERATOR_WAVES)
+        given = _drawn(estimator, OPERATOR_WAVES)
     elif is_auto(given):
         # Endless features would never be visited again, and the noise fitted as well.
         given = solver_of(estimator, source.n_rows).home(source.n_rows)
-        given = Fourier(WAVES) if given == "fourier" else given
+        given = _drawn(estimator, WAVES) if given == "fourier" else given
     return FeatureMap.resolve(given)  # type: ignore[no-any-return]
+
+
+def _drawn(estimator: KernelGaussianProcess, size: int) -> FeatureMap:
+    """Return random features of the kernel, waves if it is open."""
+    kernel = "gaussian" if is_auto(estimator.kernel) else estimator.kernel
+    return map_of(scaled_kernel(kernel, estimator.scales), size)
 
 
 def _precision(estimator: KernelGaussianProcess, rows: int | None) -> Any:
@@ -169,78 +167,3 @@ def _scaling(
     if estimator.scale is None:
         return None
     return Scaling.learn(source, estimator.scale).without(left)  # type: ignore[arg-type]
-
-
-def _learned(
-    estimator: KernelGaussianProcess, setup: GaussianProcessSetup, source: DataSource
-) -> tuple[Kernel, float]:
-    """Return the kernel and the noise of the greatest likelihood of a sample."""
-    mode = _mode(estimator, source.n_columns)
-    if mode is None and not is_auto(estimator.noise):
-        return setup.kernel, float(estimator.noise)  # type: ignore[arg-type]
-    rows = max(2, min(estimator.likelihood_rows, MOST_NUMBERS // source.n_columns))
-    batch = setup(source.sample(rows, setup.seed))
-    weight = weights_of(batch)
-    batch, weight = batch[weight > 0], weight[weight > 0]
-    assert batch.y is not None  # targets are coded
-    if len(batch) == 0:
-        return setup.kernel, FIRST_NOISE if is_auto(estimator.noise) else float(estimator.noise)
-    units = Units.none(batch.y.shape[1])
-    if estimator.normalize_y:
-        mean = np.average(batch.y, axis=0, weights=weight)
-        squares = np.average(np.square(batch.y - mean), axis=0, weights=weight)
-        units = Units.of(mean, squares)
-    y = units(batch).y
-    assert y is not None
-    size, typical = _size(y, units), float(weight.mean())
-    given = None if is_auto(estimator.noise) else float(estimator.noise) / typical  # type: ignore[arg-type]
-    if given is not None:
-        given = max(float(np.mean(given / np.square(units.deviation))) / size, LEAST_NOISE)
-    X = np.asarray(batch.X.toarray() if sp.issparse(batch.X) else batch.X, np.float64)
-    with single_blas():
-        kernel, noise = _best(setup, mode, (X, y / np.sqrt(size), weight / typical), size, given)
-    return kernel, noise * size * typical if given is None else float(estimator.noise)  # type: ignore[arg-type]
-
-
-def _size(y: NDArray[np.float64], units: Units) -> float:
-    """Return the mean square of targets in units, 1 if they are constant up to rounding."""
-    found = float(np.mean(np.square(y)))
-    return found if found > ROUNDING**2 * np.square(units.location).max() else 1.0
-
-
-def _best(
-    setup: GaussianProcessSetup,
-    mode: str | None,
-    rows: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-    size: float,
-    noise: float | None,
-) -> tuple[Kernel, float]:
-    """Return kernel and noise, given targets divided by the root of `size` and perhaps a noise."""
-    X, columns, rng = rows[0], rows[0].shape[1], Random(setup.seed)
-    widths = np.ones(columns)
-    if mode == "learn":
-        deviation = X.std(axis=0)
-        widths = np.where(deviation > 0, deviation, 1.0)
-    inner = setup.kernel.resolved(X / widths, rng)
-    separate = np.full(columns, mode == "learn" and columns > 1)
-    together = mode is not None and not separate.any()
-    free = np.array([mode is not None, noise is None, *separate, together])
-    guess = Hyper(
-        1 / size if mode is None else 1.0, FIRST_NOISE if noise is None else noise, widths
-    )
-    if mode is not None:
-        require_shift_invariant(inner)
-    found = maximum(ExactLikelihood(inner, *rows), guess, free)  # type: ignore[arg-type]
-    if mode is None:
-        return setup.kernel, found.noise
-    assert isinstance(inner, ShiftInvariant)
-    return found.amplitude * size * Stretched(inner, found.scales), found.noise
-
-
-def _mode(estimator: KernelGaussianProcess, columns: int) -> str | None:
-    """Return whether scales are learned each for itself, all together, or not at all."""
-    if isinstance(estimator.scales, str) and estimator.scales != "auto":
-        return estimator.scales
-    if not is_auto(estimator.scales) or not is_auto(estimator.kernel):
-        return None
-    return "learn" if columns <= MANY_COLUMNS else "equal"

@@ -51,7 +51,8 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
     nu : float
         Between 0 and 1: about the share of the training rows that lie outside (`predict` -1).
     features : str or FeatureMap
-        "fourier", an endless supply (up to 32,768), or `features.Fourier(size)`.
+        "auto", the random features of the kernel, an endless supply (up to 32,768), which for the
+        Gaussian kernel are "fourier"; or a component such as `features.Fourier(size)`.
     scale : None, "standard" or "range"
         Columns to mean 0 and standard deviation 1, or to [0, 1], learned from the rows (from the
         first ones of an iterator) and kept with the model.
@@ -100,7 +101,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         self,
         kernel: Any = "auto",
         nu: float = 0.1,
-        features: Any = "fourier",
+        features: Any = "auto",
         *,
         scale: str | None = None,
         scales: Any = None,
@@ -198,7 +199,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         return Gaussian(multiplier=MULTIPLIER) if name == "kernel" and is_auto(given) else given
 
     def _kernel(self, features: Any, scaled: bool = False) -> Kernel:
-        return scaled_kernel(self._meant("kernel"), self.scales)
+        return scaled_kernel(self._meant("kernel"), self.scales).placed(self._names)
 
     def _rule(self, judged: bool, solver: Solver[Any]) -> Stop:
         enough: Stop = Steps(ENOUGH_STEPS) if self.max_passes is None else Passes(self.max_passes)

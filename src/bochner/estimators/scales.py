@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bochner.estimators.choices import is_auto
 from bochner.estimators.plan import FEW_ROWS
-from bochner.kernels import Kernel, Stretched
+from bochner.kernels import Kernel
 from bochner.kernels.radial import Radial
 from bochner.losses import Loss, Smooth
 
@@ -29,7 +29,7 @@ def scaled_kernel(kernel: Any, scales: Any) -> Kernel:
     """Return the kernel on columns that are divided by given scales."""
     resolved: Kernel = Kernel.resolve(kernel)
     given = scales is not None and not isinstance(scales, str)
-    return Stretched(resolved, scales) if given else resolved  # type: ignore[arg-type]
+    return resolved.stretched(scales) if given else resolved
 
 
 def given_scales(estimator: Any, columns: int) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from bochner.estimators.pairs import Pair, paired
 from bochner.estimators.ranges import require_count, require_jobs, require_one_of
 from bochner.estimators.samples import two_samples
 from bochner.estimators.seeds import seed_of
-from bochner.features import Fourier, prepare
+from bochner.features import map_of, prepare
 from bochner.kernels import Gaussian, Kernel
 
 Array = NDArray[np.float64]
@@ -117,7 +117,8 @@ def two_sample_test(
         some = [source.sample(SAMPLE_ROWS, seed) for source in (x, y)]
         samples = Batch.join([replace(batch, weight=None) for batch in some])
         chosen = Gaussian(multiplier=1.0) if is_auto(kernel) else Kernel.resolve(kernel)
-        settled, basis = prepare(chosen, Fourier(size), samples, seed)
+        settled, basis = prepare(chosen, map_of(chosen, size), samples, seed)
+        size = basis.end(None)
         law: _Permuted | _Normal = _Normal(size)
         if method == "permutation":
             leaving, coming = np.zeros((2, permutations, size + 1))

@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from bochner.compute.cholesky import jittered_cholesky, solve, solve_lower
 from bochner.compute.products import gram, product
-from bochner.features import Basis, FourierBasis
+from bochner.features import Basis, RandomBasis
 from bochner.kernels import Kernel
 from bochner.posterior.feature_sums import FeatureSums, values
 from bochner.posterior.posterior import Posterior, require_few, within
@@ -71,8 +71,10 @@ class FeaturePosterior(Posterior):
 
     def variance(self, X: Any) -> NDArray[np.float64]:
         """Return noise phi(x)'A^-1 phi(x) and what is outside of the features."""
-        Z, prior = self._features(X), np.asarray(self.kernel.diagonal(X), np.float64)
-        rest = prior - np.einsum("ij,ij->i", Z, Z)
+        Z = self._features(X)
+        squares = np.einsum("ij,ij->i", Z, Z)
+        prior = squares if self.fills else np.asarray(self.kernel.diagonal(X), np.float64)
+        rest = prior - squares
         inside = {noise: noise * self._squares(noise, Z) for noise in self.factors}
         found = np.stack([inside[noise] for noise in self.noises.tolist()], axis=1)
         return within(found + np.maximum(rest, 0.0)[:, None], prior)
@@ -90,8 +92,8 @@ class FeaturePosterior(Posterior):
 
     @property
     def fills(self) -> bool:
-        """Whether the features leave nothing of k(x, x), as random Fourier features do."""
-        return isinstance(self.basis, FourierBasis)
+        """Whether the features stand for all of the kernel, as random ones do."""
+        return isinstance(self.basis, RandomBasis)
 
     def log_likelihood(self, noises: NDArray[np.float64]) -> float:
         """Return the logarithm of the density of the targets, as they were given, for noises."""
