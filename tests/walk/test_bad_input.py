@@ -83,7 +83,10 @@ BAD_PARAMETERS = [
     ({"max_passes": 0}, "max_passes must be None or a whole number from 1 on; got 0"),
     ({"max_passes": 1.5}, "max_passes"),
     ({"max_seconds": 0}, "max_seconds"),
-    ({"kernel": "gauss"}, "kernel must be one of 'cauchy', .*bochner.kernels; got 'gauss'"),
+    (
+        {"kernel": "gauss"},
+        "kernel must be one of 'arc_cosine', .*bochner.kernels; got 'gauss'",
+    ),
     ({"kernel": 3}, "kernel must be one of .* got 3"),
     ({"kernel": Gaussian(-1.0)}, "bandwidth of Gaussian must be a finite positive number"),
     ({"kernel": Gaussian(np.nan)}, "bandwidth"),

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from bochner.compute.memory import memory_budget
 from bochner.compute.random import Random
 from bochner.data import ArraySource
-from bochner.estimators.choices import is_auto
+from bochner.estimators.choices import is_auto, is_precomputed
 from bochner.estimators.ranges import (
     require_count,
     require_memory,
@@ -67,6 +67,11 @@ class RatioFit:
             require_number("alpha", self.alpha, positive=True)
         require_share("held_out", self.held_out)
         require_memory(self.memory)
+        if is_precomputed(self.kernel):
+            raise ValueError(
+                "A density ratio needs the kernel's values at centres of its own; got "
+                "kernel='precomputed'. Give the kernel itself, or a function k(A, B)."
+            )
 
     def split(self, pair: SamplePair) -> tuple[SamplePair, SamplePair]:
         """Return the rows to learn from, and those to judge by."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from bochner.data.batch import Batch
 from bochner.features.additive_basis import AdditiveBasis, RandomAdditiveBasis
 from bochner.features.basis import Basis
 from bochner.features.centring import Centring
+from bochner.features.dense_basis import DenseBasis
 from bochner.features.feature_map import FeatureMap
-from bochner.features.requirements import checked_size, require_kernel
+from bochner.features.random_basis import RandomBasis
+from bochner.features.sizes import checked_size
 from bochner.features.spectral_quadrature import ROWS, quadrature
 from bochner.kernels import Kernel
 from bochner.kernels.additive import Additive
@@ -55,7 +57,13 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
            [0.81, 1.  ]], dtype=float32)
     """
 
+    kernel_type: ClassVar[Any] = Additive
     size: int | None = None
+
+    @property
+    def basis_type(self) -> type[Any]:  # type: ignore[override]
+        """What it makes: any block will do if they are endless, sampled frequencies are a whole."""
+        return RandomBasis if self.size is None else DenseBasis
 
     def build(
         self,
@@ -66,15 +74,13 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
         memory: int | None = None,
     ) -> Basis:
         """Return the basis: sampled frequencies if there is room for all columns, else drawn."""
-        what = "Additive homogeneous features exist for sums over the columns of histograms"
-        kernel = require_kernel(kernel, Additive, what)  # type: ignore[type-abstract]
-        size = checked_size(self.size, 1)
+        additive, size = self.required(kernel), checked_size(self.size, 1)
         rows = Centring.in_place(sample.X, dtype)
-        kernel.require(sample.X)
+        additive.require(sample.X)
         if size is not None and size >= rows.n_columns:
-            return AdditiveBasis(kernel, rows, _sampled(kernel, sample.X, size))
+            return AdditiveBasis(additive, rows, _sampled(additive, sample.X, size))
         chances = _chances(_means(sample.X))
-        return RandomAdditiveBasis(kernel, rows, chances, size, seed, memory)
+        return RandomAdditiveBasis(additive, rows, chances, size, seed, memory)
 
 
 def _sampled(kernel: Additive, X: Any, size: int) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from bochner.features.basis import Basis
 from bochner.features.binning_basis import BinningBasis, Grid
 from bochner.features.feature_map import FeatureMap
 from bochner.kernels import Kernel, Separable
-from bochner.kernels.separable import separable
+from bochner.kernels.separable import is_separable, separable
 
 FEW_GRIDS, MANY_GRIDS = 64, 512  # where their number is open
 FEW_ENTRIES = 24_000_000  # rows times grids times outputs: a second or two
@@ -63,8 +63,14 @@ class Binning(FeatureMap, name="binning"):
            [0.4, 1. ]])
     """
 
+    kernel_type: ClassVar[Any] = Separable
+    basis_type: ClassVar[type[Any]] = BinningBasis
     grids: int | str = "auto"
     categorical: tuple[int, ...] | str = "auto"
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Whether the kernel has a law of pitches."""
+        return is_separable(kernel)
 
     def build(
         self,

@@ -56,6 +56,7 @@ class Centers(FeatureMap, name="centers"):
            [0.6065]], dtype=float32)
     """
 
+    basis_type: ClassVar[type[Any]] = CenterBasis
     size: int | None = None
     choice: str = "uniform"
     given: ArrayLike | None = None

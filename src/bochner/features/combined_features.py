@@ -14,7 +14,7 @@ from bochner.features.combined_basis import ProductBasis, SeenBasis, SumBasis
 from bochner.features.feature_map import FeatureMap
 from bochner.features.maps_of_kernels import MAPS, map_of
 from bochner.features.random_basis import RandomBasis
-from bochner.features.requirements import checked_size
+from bochner.features.sizes import checked_size
 from bochner.kernels import (
     GeneralProduct,
     GeneralScaled,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from bochner.compute.turns import cosine_sine
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.feature_map import FeatureMap
+from bochner.features.random_basis import RandomBasis
 from bochner.features.random_functions import UNIT, WholeUnits
-from bochner.features.requirements import checked_size, require_kernel
+from bochner.features.sizes import checked_size
 from bochner.kernels import Exponential, Kernel
 from bochner.kernels.distances import squared_norms
 
@@ -52,6 +53,8 @@ class ExponentialFourier(FeatureMap, name="exponential_fourier"):
            [1. , 2.7]], dtype=float32)
     """
 
+    kernel_type: ClassVar[Any] = Exponential
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
 
     def build(
@@ -63,8 +66,7 @@ class ExponentialFourier(FeatureMap, name="exponential_fourier"):
         memory: int | None = None,
     ) -> ExponentialFourierBasis:
         """Return the basis."""
-        what = "Exponential Fourier features exist for exponential kernels"
-        length = require_kernel(kernel, Exponential, what).length
+        length = self.required(kernel).length
         size, rows = checked_size(self.size, 2), Centring.in_place(sample.X, dtype)
         return ExponentialFourierBasis(length, size, rows, seed, memory)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from re import sub
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -18,7 +19,13 @@ SAMPLE_ROWS = 4096  # from which data-dependent defaults are taken
 
 
 class FeatureMap(Component, ABC, family="features"):
-    """A recipe for functions phi whose products approximate a kernel, phi(x)'phi(y) ~ k(x, y)."""
+    """A recipe for functions phi whose products approximate a kernel, phi(x)'phi(y) ~ k(x, y).
+
+    `kernel_type` says which kernels it is made for, `basis_type` what it makes of them.
+    """
+
+    kernel_type: ClassVar[Any] = Kernel
+    basis_type: ClassVar[type[Any]] = Basis
 
     @abstractmethod
     def build(
@@ -34,6 +41,23 @@ class FeatureMap(Component, ABC, family="features"):
         `memory` is the number of bytes that may be spent on what could be computed again; None
         means half of what is free.
         """
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Whether there are such features of a kernel."""
+        return isinstance(kernel, self.kernel_type)
+
+    def required(self, kernel: Kernel) -> Any:
+        """Return the kernel, or refuse one that these features are not made for."""
+        if isinstance(kernel, self.kernel_type):
+            return kernel
+        recipes = {name: recipe() for name, recipe in Kernel.registry.items()}
+        known = sorted(name for name in recipes if isinstance(recipes[name], self.kernel_type))
+        some = f", such as {', '.join(map(repr, known))}" if known else ""
+        raise ValueError(
+            f"{type(self).__name__} features exist for {_spoken(self.kernel_type)} kernels{some}; "
+            f"got {kernel!r}. features='random' finds the features of a kernel, and "
+            "features='centers' takes any."
+        )
 
     def categories(self, n_columns: int) -> tuple[int, ...]:
         """Return those of so many columns that hold categories, none by default."""
@@ -71,6 +95,12 @@ class FeatureMap(Component, ABC, family="features"):
     def as_numbers(self, X: Any) -> Any:
         """Return rows between which distances mean something: those of the data as they are."""
         return X
+
+
+def _spoken(kinds: Any) -> str:
+    """Return ShiftInvariant as "shift-invariant", and a union with an "or" in it."""
+    names = [kind.__name__ for kind in get_args(kinds) or (kinds,)]
+    return " or ".join(sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() for name in names)
 
 
 def prepare(

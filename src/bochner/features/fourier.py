@@ -16,7 +16,8 @@ from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts
 from bochner.features.drawings import PAIRS, Drawing
 from bochner.features.feature_map import FeatureMap
-from bochner.features.requirements import checked_size, require_kernel
+from bochner.features.random_basis import RandomBasis
+from bochner.features.sizes import checked_size
 from bochner.features.wave_basis import WaveBasis
 from bochner.kernels import Kernel, ShiftInvariant
 
@@ -62,8 +63,14 @@ class Fourier(FeatureMap, name="fourier"):
            [0.4, 1. ]], dtype=float32)
     """
 
+    kernel_type: ClassVar[Any] = ShiftInvariant
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
     drawing: str | Drawing = "plain"
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Whether the kernel has frequencies that can be drawn in this way."""
+        return isinstance(kernel, ShiftInvariant) and Drawing.resolve(self.drawing).takes(kernel)
 
     def build(
         self,
@@ -78,13 +85,11 @@ class Fourier(FeatureMap, name="fourier"):
         The kernel does not see such a shift, and small phases are exact ones. Sparse rows stay
         where they are, since a shift would fill them.
         """
-        size = checked_size(self.size, 2)
-        what = "Fourier features exist for shift-invariant kernels"
-        kernel = require_kernel(kernel, ShiftInvariant, what)  # type: ignore[type-abstract]
+        waved, size = self.required(kernel), checked_size(self.size, 2)
         drawing = Drawing.resolve(self.drawing)
-        drawing.check(kernel, sample.X.shape[1])
+        drawing.check(waved, sample.X.shape[1])
         centring = Centring.at_mean(sample.X, dtype)
-        return FourierBasis(kernel, size, centring, drawing, seed, memory=memory)
+        return FourierBasis(waved, size, centring, drawing, seed, memory=memory)
 
 
 for name in ("orthogonal", "quasi_monte_carlo", "fastfood", "structured_orthogonal"):

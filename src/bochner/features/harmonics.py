@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.degrees import Degrees
 from bochner.features.feature_map import FeatureMap
+from bochner.features.random_basis import RandomBasis
 from bochner.features.random_functions import UNIT, WholeUnits
-from bochner.features.requirements import checked_size, require_kernel
+from bochner.features.sizes import checked_size
 from bochner.kernels import Kernel, Zonal
 from bochner.kernels.angular import directions, lengths
 from bochner.kernels.zonal import harmonics, legendre
@@ -50,6 +51,8 @@ class Harmonics(FeatureMap, name="harmonics"):
            [0.5, 1. ]], dtype=float32)
     """
 
+    kernel_type: ClassVar[Any] = Zonal
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
 
     def build(
@@ -61,7 +64,7 @@ class Harmonics(FeatureMap, name="harmonics"):
         memory: int | None = None,
     ) -> HarmonicsBasis:
         """Return the basis."""
-        zonal = require_kernel(kernel, Zonal, "Zonal harmonics exist for zonal kernels")
+        zonal = self.required(kernel)
         rows = Centring.in_place(sample.X, dtype)
         return HarmonicsBasis(zonal, checked_size(self.size, 1), rows, seed, memory)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from bochner.features.additive_homogeneous import AdditiveHomogeneous
 from bochner.features.centring import ROWS, Centring
 from bochner.features.feature_map import FeatureMap
 from bochner.features.fourier import Fourier, FourierBasis
+from bochner.features.random_basis import RandomBasis
 from bochner.kernels import Gaussian, Kernel, ShiftInvariant
 from bochner.kernels.exponentiated import Exponentiated
 from bochner.kernels.skewed_chi_squared import Secant, SkewedChiSquared
@@ -53,6 +54,8 @@ class HistogramFourier(FeatureMap, name="histogram_fourier"):
            [0.5, 1. ]], dtype=float32)
     """
 
+    kernel_type: ClassVar[Any] = Exponentiated | SkewedChiSquared
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
 
     def build(
@@ -64,7 +67,7 @@ class HistogramFourier(FeatureMap, name="histogram_fourier"):
         memory: int | None = None,
     ) -> FourierBasis:
         """Return Fourier features of the mapped rows."""
-        inner, mapped = _parts(kernel, sample, dtype)
+        inner, mapped = _parts(self.required(kernel), sample, dtype)
         rows = Centring.in_place(sample.X, dtype)
         kernel.require(rows(sample.X))
         seen = replace(sample, X=mapped(rows(sample.X)))
@@ -98,17 +101,11 @@ class MappedRows(Centring):
 
 
 def _parts(
-    kernel: Kernel, sample: Batch, dtype: Any
+    kernel: Exponentiated | SkewedChiSquared, sample: Batch, dtype: Any
 ) -> tuple[ShiftInvariant, Callable[[Any], NDArray[Any]]]:
     """Return a shift-invariant kernel and the map of rows to those that it is for."""
     if isinstance(kernel, SkewedChiSquared):
         return Secant(), kernel.logarithms
-    if not isinstance(kernel, Exponentiated):
-        raise ValueError(
-            "These features exist for the kernels 'exponentiated_chi_squared', Exponentiated(...) "
-            f"of another additive one, and 'skewed_chi_squared'; got {kernel!r}. Additive kernels "
-            "take features='additive_homogeneous', shift-invariant ones 'fourier'."
-        )
     size = (2 * PAIRS + 1) * sample.X.shape[1]
     additive = AdditiveHomogeneous(size).build(kernel.kernel, sample, 0, dtype)
     assert isinstance(additive, AdditiveBasis)  # there is room for all columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,11 +77,16 @@ class Leverage(FeatureMap, name="leverage"):
     True
     """
 
+    basis_type: ClassVar[type[Any]] = RandomBasis
     inner: FeatureMap | str = "random"
     size: int = 1024
     pool: int = 8
     ridge: float | str = "auto"
     rows: int = 1024
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Whether there are features of the kernel to choose from."""
+        return FeatureMap.resolve(self.inner).takes(kernel)  # type: ignore[no-any-return]
 
     def build(
         self,

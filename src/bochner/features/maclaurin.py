@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.degrees import Degrees
 from bochner.features.feature_map import FeatureMap
+from bochner.features.random_basis import RandomBasis
 from bochner.features.random_functions import UNIT, WholeUnits
-from bochner.features.requirements import checked_size, require_kernel
+from bochner.features.sizes import checked_size
 from bochner.kernels import Kernel, PowerSeries
 from bochner.kernels.inner_product import median_square
 
@@ -55,6 +56,8 @@ class Maclaurin(FeatureMap, name="maclaurin"):
            [1. , 2.7]], dtype=float32)
     """
 
+    kernel_type: ClassVar[Any] = PowerSeries
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
     degrees: str = "proportional"
 
@@ -67,8 +70,7 @@ class Maclaurin(FeatureMap, name="maclaurin"):
         memory: int | None = None,
     ) -> MaclaurinBasis:
         """Return the basis; the median length of a row is that of the sample."""
-        what = "Maclaurin features exist for power series of the inner product"
-        series = require_kernel(kernel, PowerSeries, what)  # type: ignore[type-abstract]
+        series = self.required(kernel)
         length, rows = sqrt(median_square(sample.X)), Centring.in_place(sample.X, dtype)
         parts = _parts(series, length)
         law = self._law(parts)

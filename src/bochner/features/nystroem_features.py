@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,6 +52,7 @@ class NystroemFeatures(FeatureMap, name="nystroem"):
     True
     """
 
+    basis_type: ClassVar[type[Any]] = DenseBasis
     size: int | None = 1000
     choice: str = "uniform"
     given: ArrayLike | None = None

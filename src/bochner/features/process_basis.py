@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from bochner.compute.random import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.feature_map import FeatureMap
+from bochner.features.random_basis import RandomBasis
 from bochner.features.random_functions import WholeUnits
-from bochner.features.requirements import checked_size
+from bochner.features.sizes import checked_size
 from bochner.kernels import Kernel, RandomProcess
 from bochner.kernels.random_process import UNIT
 from bochner.kernels.rows import dense
@@ -33,6 +34,8 @@ class ProcessFeatures(FeatureMap):
         scaled.
     """
 
+    kernel_type: ClassVar[Any] = RandomProcess
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
 
     def build(
@@ -44,13 +47,8 @@ class ProcessFeatures(FeatureMap):
         memory: int | None = None,
     ) -> ProcessBasis:
         """Return the basis; rows stay where they are."""
-        if not isinstance(kernel, RandomProcess):
-            raise ValueError(
-                f"ProcessFeatures are those of a RandomProcess; got {kernel!r}. Use "
-                "features='random', which finds the features of a kernel."
-            )
-        size = checked_size(self.size, 1)
-        return ProcessBasis(kernel, size, Centring.in_place(sample.X, dtype), seed, memory)
+        process, size = self.required(kernel), checked_size(self.size, 1)
+        return ProcessBasis(process, size, Centring.in_place(sample.X, dtype), seed, memory)
 
 
 class ProcessBasis(WholeUnits):

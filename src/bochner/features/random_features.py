@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from bochner.features.fourier import Fourier
 from bochner.features.harmonics import Harmonics
 from bochner.features.histogram_fourier import HistogramFourier
 from bochner.features.maclaurin import Maclaurin
-from bochner.features.maps_of_kernels import MAPS
+from bochner.features.maps_of_kernels import MAPS, has_map
 from bochner.features.process_basis import ProcessFeatures
 from bochner.features.random_basis import RandomBasis
 from bochner.features.random_laplace import RandomLaplace
@@ -89,7 +89,12 @@ class RandomFeatures(FeatureMap, name="random"):
            [1.1, 2. ]], dtype=float32)
     """
 
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Whether features are known of the kernel and of all that it is made of."""
+        return has_map(kernel)
 
     def build(
         self,

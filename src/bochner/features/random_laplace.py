@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,8 +15,9 @@ from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts
 from bochner.features.feature_map import FeatureMap
+from bochner.features.random_basis import RandomBasis
 from bochner.features.random_functions import UNIT, RandomFunctions
-from bochner.features.requirements import checked_size, require_kernel
+from bochner.features.sizes import checked_size
 from bochner.kernels import Kernel
 from bochner.kernels.semigroup import Semigroup
 
@@ -53,6 +54,8 @@ class RandomLaplace(FeatureMap, name="random_laplace"):
            [0.3, 0.3]], dtype=float32)
     """
 
+    kernel_type: ClassVar[Any] = Semigroup
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
 
     def build(
@@ -64,10 +67,8 @@ class RandomLaplace(FeatureMap, name="random_laplace"):
         memory: int | None = None,
     ) -> RandomLaplaceBasis:
         """Return the basis."""
-        what = "Random Laplace features exist for semigroup kernels"
-        semigroup = require_kernel(kernel, Semigroup, what)  # type: ignore[type-abstract]
         rows, size = Centring.in_place(sample.X, dtype), checked_size(self.size, 1)
-        return RandomLaplaceBasis(semigroup, size, rows, seed, memory)
+        return RandomLaplaceBasis(self.required(kernel), size, rows, seed, memory)
 
 
 class RandomLaplaceBasis(RandomFunctions):

@@ -15,7 +15,8 @@ from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts
 from bochner.features.drawings import Drawing
 from bochner.features.feature_map import FeatureMap
-from bochner.features.requirements import checked_size, require_kernel
+from bochner.features.random_basis import RandomBasis
+from bochner.features.sizes import checked_size
 from bochner.features.wave_basis import WaveBasis
 from bochner.kernels import Kernel, ShiftInvariant
 
@@ -53,8 +54,14 @@ class RandomPhase(FeatureMap, name="random_phase"):
            [0.1, 1. ]], dtype=float32)
     """
 
+    kernel_type: ClassVar[Any] = ShiftInvariant
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
     drawing: str | Drawing = "plain"
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Whether the kernel has frequencies that can be drawn in this way."""
+        return isinstance(kernel, ShiftInvariant) and Drawing.resolve(self.drawing).takes(kernel)
 
     def build(
         self,
@@ -65,13 +72,11 @@ class RandomPhase(FeatureMap, name="random_phase"):
         memory: int | None = None,
     ) -> PhaseBasis:
         """Return the basis; the rows are moved so that the mean of the sample is at 0."""
-        size = checked_size(self.size, 1)
-        what = "Fourier features exist for shift-invariant kernels"
-        kernel = require_kernel(kernel, ShiftInvariant, what)  # type: ignore[type-abstract]
+        waved, size = self.required(kernel), checked_size(self.size, 1)
         drawing = Drawing.resolve(self.drawing)
-        drawing.check(kernel, sample.X.shape[1])
+        drawing.check(waved, sample.X.shape[1])
         centring = Centring.at_mean(sample.X, dtype)
-        return PhaseBasis(kernel, size, centring, drawing, seed, memory=memory)
+        return PhaseBasis(waved, size, centring, drawing, seed, memory=memory)
 
 
 class PhaseBasis(WaveBasis):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +14,9 @@ from bochner.compute.random import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.feature_map import FeatureMap
+from bochner.features.random_basis import RandomBasis
 from bochner.features.random_functions import UNIT, WholeUnits
-from bochner.features.requirements import checked_size, require_kernel
+from bochner.features.sizes import checked_size
 from bochner.kernels import ArcCosine, Kernel
 
 
@@ -46,6 +47,8 @@ class Rectified(FeatureMap, name="rectified"):
            [0.5, 1. ]], dtype=float32)
     """
 
+    kernel_type: ClassVar[Any] = ArcCosine
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
 
     def build(
@@ -57,10 +60,8 @@ class Rectified(FeatureMap, name="rectified"):
         memory: int | None = None,
     ) -> RectifiedBasis:
         """Return the basis."""
-        what = "Rectified features exist for arc-cosine kernels"
-        arc_cosine = require_kernel(kernel, ArcCosine, what)
-        rows = Centring.in_place(sample.X, dtype)
-        return RectifiedBasis(arc_cosine.order, checked_size(self.size, 1), rows, seed, memory)
+        order, rows = self.required(kernel).order, Centring.in_place(sample.X, dtype)
+        return RectifiedBasis(order, checked_size(self.size, 1), rows, seed, memory)
 
 
 class RectifiedBasis(WholeUnits):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.feature_map import FeatureMap
+from bochner.features.random_basis import RandomBasis
 from bochner.features.random_functions import RandomFunctions
-from bochner.features.requirements import checked_size, require_kernel
+from bochner.features.sizes import checked_size
 from bochner.features.sketch_bases import RootsBasis, SketchBasis
 from bochner.kernels import Kernel, Polynomial
 
@@ -52,6 +53,8 @@ class Sketch(FeatureMap, name="tensor_sketch"):
            [0.4, 1. ]], dtype=float32)
     """
 
+    kernel_type: ClassVar[Any] = Polynomial
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
 
     def build(
@@ -63,8 +66,7 @@ class Sketch(FeatureMap, name="tensor_sketch"):
         memory: int | None = None,
     ) -> RandomFunctions:
         """Return the basis."""
-        what = "Tensor sketches exist for polynomial kernels"
-        polynomial = require_kernel(kernel, Polynomial, what)
+        polynomial = self.required(kernel)
         rows, size = Centring.in_place(sample.X, dtype), checked_size(self.size, 1)
         Basis = RootsBasis if rows.n_columns <= NARROW else SketchBasis
         return Basis(polynomial, size, rows, seed, memory)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bochner.data import Batch
 from bochner.features import BinningBasis
-from bochner.losses import Quadratic, RoundedAbsolute, Smooth
+from bochner.losses import Quadratic, RoundedAbsolute
 from bochner.problem import Expansion, Problem
 from bochner.solvers.backfitting_rows import rows_of
 from bochner.solvers.backfitting_state import BackfittingState, opened
@@ -68,7 +68,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     """
 
     state_type: ClassVar[type[Any]] = BackfittingState
-    loss_type: ClassVar[type[Any]] = Smooth
+    loss_type: ClassVar[Any] = Quadratic | RoundedAbsolute
     basis_type: ClassVar[type[Any]] = BinningBasis
     walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "groups"
     looks: ClassVar[Literal["steps", "passes"]] = "passes"
@@ -82,12 +82,6 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     def check(self, problem: Problem) -> None:
         """Refuse hyperparameters out of range."""
         super().check(problem)
-        if not isinstance(problem.loss, Quadratic | RoundedAbsolute):
-            raise ValueError(
-                "Backfitting needs a squared loss or one that is made of absolute values; got "
-                f"{type(problem.loss).__name__}. Choose another loss, or another solver, such as "
-                "CoordinateDescent."
-            )
         require_tolerance(self.tol)
         if not 0 < self.step < 2:
             raise ValueError(f"step of Backfitting must be between 0 and 2; got {self.step!r}.")

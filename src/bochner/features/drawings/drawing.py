@@ -14,6 +14,7 @@ from bochner.component import Component
 from bochner.compute.random import Random
 from bochner.kernels import ShiftInvariant
 
+FEW_COLUMNS = 3
 PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model
 
 
@@ -27,6 +28,14 @@ class Drawing(Component, ABC, family="drawing"):
     def pairs(self, n_columns: int) -> int:
         """Return how many frequencies are a unit: a power of two, at least `PAIRS`."""
         return PAIRS
+
+    def takes(self, kernel: ShiftInvariant) -> bool:
+        """Whether the frequencies of a kernel without open defaults can be drawn in this way."""
+        try:
+            self.check(kernel, FEW_COLUMNS)
+        except ValueError:
+            return False
+        return True
 
     def check(self, kernel: ShiftInvariant, n_columns: int) -> None:
         """Raise a ValueError if the frequencies of this kernel cannot be drawn in this way."""
