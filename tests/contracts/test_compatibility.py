@@ -1,5 +1,7 @@
 """What the types say of kernels, features, solvers and machines is what happens."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from bochner.estimators.compatibility import (
     losses_of,
     machines_with,
     solvers_on,
+    tables,
 )
 from bochner.features import FeatureMap, map_of
 from bochner.kernels import Delta, Gaussian, Kernel, Laplacian, Polynomial
@@ -125,3 +128,8 @@ def test_the_map_of_a_kernel_is_among_its_features():
         kernel = kernel_of(name)[0]
         if "random" in features_of(kernel):
             assert map_of(kernel).takes(kernel)
+
+
+def test_the_page_of_kernels_has_the_tables_of_today():
+    page = Path(__file__).parents[2] / "docs" / "gallery.md"
+    assert tables() in page.read_text()

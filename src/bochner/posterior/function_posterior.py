@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.products import product
 from bochner.data import Batch
-from bochner.features import FourierBasis
+from bochner.features import Basis, RandomBasis
 from bochner.kernels import Kernel
 from bochner.posterior.posterior import Posterior, require_few, within
 from bochner.posterior.ridge import Ridge
@@ -25,9 +25,9 @@ class FunctionPosterior(Posterior):
 
     The variance at x is k(x, x) - f_x(x), and f_x is the ridge regression whose targets are
     k(x, x_i) (Dai et al. 2014, section 4). The training rows are kept: functions are learned when
-    the test rows are known, by any solver, many at a time. On a number of random waves k is their
-    own kernel, phi(x)'phi(x'), in the targets as well: where the variance is a thousandth of the
-    prior, what the waves miss of k would be more than all of it.
+    the test rows are known, by any solver, many at a time. On a number of random features k is
+    their own kernel, phi(x)'phi(x'), in the targets as well: where the variance is a thousandth of
+    the prior, what the features miss of k would be more than all of it.
     """
 
     kernel: Kernel
@@ -56,7 +56,7 @@ class FunctionPosterior(Posterior):
         for top in range(0, len(known), TOGETHER):
             rows = X[top : top + TOGETHER]
             known[top : top + TOGETHER] = self._learned(rows).diagonal()
-        prior = np.asarray(self.kernel.diagonal(X), np.float64)
+        prior = self._variances(X)
         return np.repeat(within((prior - known)[:, None], prior), self.outputs, axis=1)
 
     def covariance(self, X: Any) -> NDArray[np.float64]:
@@ -73,11 +73,24 @@ class FunctionPosterior(Posterior):
 
     def _covariances(self, A: Any, B: Any) -> NDArray[Any]:
         """Return k(A, B) of the functions that the solver has."""
-        basis = self.ridge.basis
-        if not isinstance(basis, FourierBasis) or basis.size is None:
+        basis = _finite(self.ridge.basis)
+        if basis is None:
             return self.kernel(A, B)
-        waves = [basis.columns(basis.encode(rows)) for rows in (A, B)]
-        return product(waves[0], np.ascontiguousarray(waves[1].T))
+        left, right = (basis.columns(basis.encode(rows)) for rows in (A, B))
+        return product(left, np.ascontiguousarray(right.T))
+
+    def _variances(self, X: Any) -> NDArray[np.float64]:
+        """Return k(x, x) of the functions that the solver has."""
+        basis = _finite(self.ridge.basis)
+        if basis is None:
+            return np.asarray(self.kernel.diagonal(X), np.float64)
+        phi = np.asarray(basis.columns(basis.encode(X)), np.float64)
+        return np.einsum("ij,ij->i", phi, phi)  # type: ignore[no-any-return]
+
+
+def _finite(basis: Basis) -> RandomBasis | None:
+    """Return a basis of a number of random functions, which have a kernel of their own."""
+    return basis if isinstance(basis, RandomBasis) and basis.size is not None else None
 
 
 def _own(batch: Batch) -> NDArray[Any]:

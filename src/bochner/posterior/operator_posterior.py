@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import Batch
-from bochner.features import FourierBasis
+from bochner.features import RandomBasis
 from bochner.kernels import Kernel
 from bochner.posterior.posterior import Posterior, require_few, within
 from bochner.posterior.ridge import Ridge
@@ -36,7 +36,7 @@ class OperatorPosterior(Posterior):
     @classmethod
     def learn(cls, kernel: Kernel, ridge: Ridge, outputs: int) -> OperatorPosterior:
         """Run the solver."""
-        basis = require_fourier(ridge.basis)
+        basis = require_random(ridge.basis)
 
         def targets(batch: Batch) -> NDArray[Any]:
             assert batch.y is not None  # targets are coded
@@ -49,9 +49,9 @@ class OperatorPosterior(Posterior):
         return self._values(X)[1][:, -self.outputs :]
 
     def variance(self, X: Any) -> NDArray[np.float64]:
-        """Return k(x, x) - phi(x)'A phi(x)."""
+        """Return k(x, x) - phi(x)'A phi(x), k being the features' own kernel."""
         phi, values = self._values(X)
-        prior = np.asarray(self.kernel.diagonal(X), np.float64)
+        prior = np.einsum("ij,ij->i", phi, phi)
         known = np.einsum("ij,ij->i", phi, values[:, : -self.outputs])
         return np.repeat(within((prior - known)[:, None], prior), self.outputs, axis=1)
 
@@ -60,22 +60,22 @@ class OperatorPosterior(Posterior):
         require_few(X.shape[0])
         phi, values = self._values(X)
         known = phi @ values[:, : -self.outputs].T
-        found = np.asarray(self.kernel(X), np.float64) - (known + known.T) / 2
+        found = phi @ phi.T - (known + known.T) / 2
         return np.repeat(found[:, :, None], self.outputs, axis=2)
 
     def _values(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the features, and the learned function of them."""
-        basis = require_fourier(self.expansion.basis)
+        basis = require_random(self.expansion.basis)
         code = basis.encode(X)
         found = self.expansion.evaluate(code)
         return np.asarray(basis.columns(code), np.float64), np.asarray(found, np.float64)
 
 
-def require_fourier(basis: Any) -> FourierBasis:
-    """Return the basis, or refuse one that is not of few random waves."""
-    if not isinstance(basis, FourierBasis) or basis.size is None:
+def require_random(basis: Any) -> RandomBasis:
+    """Return the basis, or refuse one that is not of few random functions."""
+    if not isinstance(basis, RandomBasis) or basis.size is None:
         raise ValueError(
-            "variance='operator' needs a number of random Fourier features; got others. Give "
+            "variance='operator' needs a number of random features; got others. Give "
             "features=Fourier(size), or variance='features'."
         )
     if basis.size > MOST_FEATURES:
