@@ -19,8 +19,8 @@ class KernelRegressor(NumberMachine):
     Parameters
     ----------
     kernel : str, Kernel or callable
-        "gaussian", "laplacian", "euclidean_laplacian", "matern", "cauchy", "precomputed" (X holds
-        the kernel's values), a component of `bochner.kernels` or a function k(A, B); "auto" means
+        The name of one, such as "gaussian", "laplacian" or "matern", "precomputed" (X holds the
+        kernel's values), a component of `bochner.kernels` or a function k(A, B); "auto" means
         what learned scales say, else "laplacian" for bins and "gaussian" for others. A bandwidth
         "median" is taken from a sample of the rows, "auto" by held-out ones (`kernel__bandwidth`).
     loss : str or Loss
@@ -30,10 +30,9 @@ class KernelRegressor(NumberMachine):
         rounded off within a width that the targets tell (`loss_`).
     features : str or FeatureMap
         "centers", the kernel at all training rows, or `features.Centers(size, choice, given)`;
-        "fourier", an endless supply of random Fourier features, or `features.Fourier(size)`;
-        "binning", random grids for tables, also with categories, or `features.Binning(grids)`.
-        "random", those that belong to the kernel, if it has some; "nystroem", whitened centres.
-        "auto": those that the solver is made for.
+        "fourier", an endless supply of random features, or `features.Fourier(size)`; "binning",
+        random grids for tables, also with categories, or `features.Binning(grids)`; "random", those
+        of the kernel; others in `bochner.features`. "auto": those that the solver is made for.
     solver : str or Solver
         Centres: "direct" (exact, squared loss), "eigenpro", "pegasos" (plain gradients),
         "nystroem". Fourier features: "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the
