@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 from bochner.estimators.histogram_transformer import HistogramTransformer
 from bochner.features import AdditiveHomogeneous as AdditiveHomogeneousMap
@@ -20,7 +20,7 @@ class AdditiveHomogeneous(HistogramTransformer):
     Parameters
     ----------
     kernel : str or Kernel
-        "chi_squared", "intersection", "jensen_shannon" or "hellinger".
+        "chi_squared", "intersection", "jensen_shannon" or "hellinger". "auto" means "chi_squared".
     size : int
         The number of features; 3 or 5 times the number of columns is good. One less if what is left
         beside one for each column is odd. With fewer than columns, columns are drawn.
@@ -52,19 +52,7 @@ class AdditiveHomogeneous(HistogramTransformer):
     (100, 40)
     """
 
-    def __init__(
-        self,
-        kernel: Any = "chi_squared",
-        size: int = 1024,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.size = size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
+    own_kernel: ClassVar[str] = "chi_squared"
 
     def _features(self) -> AdditiveHomogeneousMap:
         return AdditiveHomogeneousMap(self.size)

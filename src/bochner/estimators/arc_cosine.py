@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 from bochner.estimators.feature_transformer import FeatureTransformer
 from bochner.features import Rectified
@@ -18,7 +18,8 @@ class ArcCosine(FeatureTransformer):
     Parameters
     ----------
     kernel : str or Kernel
-        "arc_cosine", which has the order 1, or a component `bochner.kernels.ArcCosine`.
+        "arc_cosine", which has the order 1, or a component `bochner.kernels.ArcCosine`. "auto"
+        means "arc_cosine".
     size : int
         The number of features.
     random_state : int, RandomState, Generator or None
@@ -49,19 +50,7 @@ class ArcCosine(FeatureTransformer):
     (100, 256)
     """
 
-    def __init__(
-        self,
-        kernel: Any = "arc_cosine",
-        size: int = 1024,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.size = size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
+    own_kernel: ClassVar[str] = "arc_cosine"
 
     def _features(self) -> Rectified:
         return Rectified(self.size)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bochner.estimators.feature_transformer import FeatureTransformer
 from bochner.features import Fourier
 
@@ -22,6 +20,7 @@ class Fastfood(FeatureTransformer):
     kernel : str or Kernel
         A kernel of the Euclidean distance, by name or as a component, or sums, products, multiples
         and column scales of such kernels. A bandwidth "median" is taken from a sample of the rows.
+        "auto" means "gaussian".
     size : int
         The number of features, even: a cosine and a sine for each frequency.
     random_state : int, RandomState, Generator or None
@@ -51,20 +50,6 @@ class Fastfood(FeatureTransformer):
     >>> Fastfood(size=2048, random_state=0).fit_transform(X).shape
     (100, 2048)
     """
-
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        size: int = 1024,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.size = size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
 
     def _features(self) -> Fourier:
         return Fourier(self.size, "fastfood")

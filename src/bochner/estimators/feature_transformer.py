@@ -14,7 +14,7 @@ from bochner.component import Component
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
-from bochner.estimators.choices import for_text
+from bochner.estimators.choices import for_text, is_auto
 from bochner.estimators.going_on import unchanged_on_error
 from bochner.estimators.named_components import NamedComponents
 from bochner.estimators.ranges import require_count, require_jobs, require_memory
@@ -28,20 +28,30 @@ from bochner.kernels import Kernel
 class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComponents):  # type: ignore[misc]
     """What all transformers with dense features do; one of them says which features.
 
-    It has the parameters `kernel`, `size`, `random_state`, `n_jobs` and `memory_budget`, and after
-    `fit` the attributes `kernel_`, the kernel with its numbers, and `basis_`, the features.
+    The kernel "auto" is `own_kernel`. After `fit` there are the attributes `kernel_`, the kernel
+    with its numbers, and `basis_`, the features.
     """
 
     families: ClassVar[dict[str, type[Component]]] = {"kernel": Kernel}
+    own_kernel: ClassVar[str] = "gaussian"
 
-    kernel: Any
-    size: int
-    random_state: Any
-    n_jobs: int | None
-    memory_budget: int | str | None
     kernel_: Kernel
     basis_: DenseBasis
     _table: Table | None
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        size: int = 1024,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.size = size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
 
     @abstractmethod
     def _features(self) -> FeatureMap:
@@ -56,7 +66,8 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Name
         with unchanged_on_error(self), threads(self.n_jobs):
             self._table = Table.learn(X) if has_categories(X) else None
             X = self._validated(X, reset=True)
-            kernel = Kernel.resolve(self.kernel).placed(self.__dict__.get("feature_names_in_"))
+            kernel = Kernel.resolve(self._meant("kernel"))
+            kernel = kernel.placed(self.__dict__.get("feature_names_in_"))
             kernel.require(X)
             features = for_text(self._features(), self._table, kernel)
             sample = ArraySource(X).sample(features.sample_rows(X.shape[0]), seed)
@@ -70,6 +81,10 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Name
         X = self._validated(X, reset=False)
         with threads(self.n_jobs):
             return self.basis_.columns(self.basis_.encode(X))
+
+    def _meant(self, name: str) -> Any:
+        given = getattr(self, name)
+        return self.own_kernel if name == "kernel" and is_auto(given) else given
 
     @property
     def _n_features_out(self) -> int:

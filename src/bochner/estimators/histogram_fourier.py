@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 from bochner.estimators.histogram_transformer import HistogramTransformer
 from bochner.features import HistogramFourier as HistogramFourierMap
@@ -21,7 +21,8 @@ class HistogramFourier(HistogramTransformer):
     ----------
     kernel : str or Kernel
         "exponentiated_chi_squared", Exponentiated(...) of another additive kernel, or
-        "skewed_chi_squared". A bandwidth "median" is taken from a sample of the rows.
+        "skewed_chi_squared". A bandwidth "median" is taken from a sample of the rows. "auto" means
+        "exponentiated_chi_squared".
     size : int
         The number of features, even: a cosine and a sine for each frequency.
     random_state : int, RandomState, Generator or None
@@ -52,19 +53,7 @@ class HistogramFourier(HistogramTransformer):
     (100, 40)
     """
 
-    def __init__(
-        self,
-        kernel: Any = "exponentiated_chi_squared",
-        size: int = 1024,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.size = size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
+    own_kernel: ClassVar[str] = "exponentiated_chi_squared"
 
     def _features(self) -> HistogramFourierMap:
         return HistogramFourierMap(self.size)

@@ -21,7 +21,8 @@ class NystroemMap(FeatureTransformer):
     Parameters
     ----------
     kernel : str, Kernel or callable
-        Any kernel. A bandwidth "median" is taken from a sample of the rows.
+        Any kernel. A bandwidth "median" is taken from a sample of the rows. "auto" means
+        "gaussian".
     size : int
         The number of centres.
     choice : "uniform", "kmeans" or "pivoted"
@@ -58,7 +59,7 @@ class NystroemMap(FeatureTransformer):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         size: int = 1024,
         choice: str = "uniform",
         given: ArrayLike | None = None,
@@ -66,13 +67,9 @@ class NystroemMap(FeatureTransformer):
         n_jobs: int | None = None,
         memory_budget: int | str | None = None,
     ) -> None:
-        self.kernel = kernel
-        self.size = size
+        super().__init__(kernel, size, random_state, n_jobs, memory_budget)
         self.choice = choice
         self.given = given
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
 
     def _features(self) -> NystroemFeatures:
         return NystroemFeatures(self.size, self.choice, self.given)

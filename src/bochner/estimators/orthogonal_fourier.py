@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bochner.estimators.feature_transformer import FeatureTransformer
 from bochner.features import Fourier
 
@@ -21,6 +19,7 @@ class OrthogonalFourier(FeatureTransformer):
     kernel : str or Kernel
         A kernel of the Euclidean distance, by name or as a component, or sums, products, multiples
         and column scales of such kernels. A bandwidth "median" is taken from a sample of the rows.
+        "auto" means "gaussian".
     size : int
         The number of features, even: a cosine and a sine for each frequency.
     random_state : int, RandomState, Generator or None
@@ -55,20 +54,6 @@ class OrthogonalFourier(FeatureTransformer):
     >>> bool(error(orthogonal) < 0.8 * error(RandomFourier(Gaussian(8.0), 256, random_state=0)))
     True
     """
-
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        size: int = 1024,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.size = size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
 
     def _features(self) -> Fourier:
         return Fourier(self.size, "orthogonal")

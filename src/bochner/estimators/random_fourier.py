@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bochner.estimators.feature_transformer import FeatureTransformer
 from bochner.features import Fourier
 
@@ -19,7 +17,7 @@ class RandomFourier(FeatureTransformer):
     ----------
     kernel : str or Kernel
         A shift-invariant kernel, by name or as a component. A bandwidth "median" is taken from a
-        sample of the rows.
+        sample of the rows. "auto" means "gaussian".
     size : int
         The number of features, even: a cosine and a sine for each frequency.
     random_state : int, RandomState, Generator or None
@@ -49,20 +47,6 @@ class RandomFourier(FeatureTransformer):
     >>> RandomFourier(size=256, random_state=0).fit_transform(X).shape
     (100, 256)
     """
-
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        size: int = 1024,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.size = size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
 
     def _features(self) -> Fourier:
         return Fourier(self.size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 from bochner.estimators.histogram_transformer import HistogramTransformer
 from bochner.features import RandomLaplace as RandomLaplaceMap
@@ -20,7 +20,7 @@ class RandomLaplace(HistogramTransformer):
     ----------
     kernel : str or Kernel
         "reciprocal_semigroup" or "exponential_semigroup". A bandwidth "median" is taken from a
-        sample of the rows.
+        sample of the rows. "auto" means "reciprocal_semigroup".
     size : int
         The number of features.
     random_state : int, RandomState, Generator or None
@@ -51,19 +51,7 @@ class RandomLaplace(HistogramTransformer):
     (100, 40)
     """
 
-    def __init__(
-        self,
-        kernel: Any = "reciprocal_semigroup",
-        size: int = 1024,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.size = size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
+    own_kernel: ClassVar[str] = "reciprocal_semigroup"
 
     def _features(self) -> RandomLaplaceMap:
         return RandomLaplaceMap(self.size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from bochner.estimators.feature_transformer import FeatureTransformer
 from bochner.features import Maclaurin
@@ -18,7 +18,8 @@ class RandomMaclaurin(FeatureTransformer):
     Parameters
     ----------
     kernel : str or Kernel
-        "exponential", "polynomial" or "dot_product", by name or as a component.
+        "exponential", "polynomial" or "dot_product", by name or as a component. "auto" means
+        "exponential".
     size : int
         The number of features.
     degrees : "proportional" or "geometric"
@@ -52,21 +53,19 @@ class RandomMaclaurin(FeatureTransformer):
     (100, 256)
     """
 
+    own_kernel: ClassVar[str] = "exponential"
+
     def __init__(
         self,
-        kernel: Any = "exponential",
+        kernel: Any = "auto",
         size: int = 1024,
         degrees: str = "proportional",
         random_state: Any = None,
         n_jobs: int | None = None,
         memory_budget: int | str | None = None,
     ) -> None:
-        self.kernel = kernel
-        self.size = size
+        super().__init__(kernel, size, random_state, n_jobs, memory_budget)
         self.degrees = degrees
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
 
     def _features(self) -> Maclaurin:
         return Maclaurin(self.size, self.degrees)

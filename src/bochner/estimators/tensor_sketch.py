@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 from bochner.estimators.feature_transformer import FeatureTransformer
 from bochner.features import Sketch
@@ -19,8 +19,8 @@ class TensorSketch(FeatureTransformer):
     Parameters
     ----------
     kernel : str or Kernel
-        "polynomial", or a component `bochner.kernels.Polynomial`. A scale "median" is taken from
-        a sample of the rows.
+        "polynomial", or a component `bochner.kernels.Polynomial`. A scale "median" is taken from a
+        sample of the rows. "auto" means "polynomial".
     size : int
         The number of features.
     random_state : int, RandomState, Generator or None
@@ -51,19 +51,7 @@ class TensorSketch(FeatureTransformer):
     (100, 256)
     """
 
-    def __init__(
-        self,
-        kernel: Any = "polynomial",
-        size: int = 1024,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.size = size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
+    own_kernel: ClassVar[str] = "polynomial"
 
     def _features(self) -> Sketch:
         return Sketch(self.size)
