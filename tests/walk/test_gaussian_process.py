@@ -36,7 +36,7 @@ def refused(model, message, *data, **more):
         ({"features": "fourier"}, "needs a number of features"),
         ({"features": Fourier(20_000), "kernel": "gaussian", "noise": 1.0}, "at most 10,000"),
         ({"variance": "operator", "features": Fourier(10_000)}, "at most 8,192 features"),
-        ({"variance": "operator", "features": "centers"}, "random Fourier features"),
+        ({"variance": "operator", "features": "centers"}, "number of random features"),
         (
             {"kernel": Laplacian(0.05), "features": Binning(400), "noise": 1.0},
             "at most 10,000 features",

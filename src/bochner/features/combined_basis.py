@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.features.random_basis import RandomBasis
+from bochner.features.dense_basis import BLOCK
+from bochner.features.random_basis import SPAN, RandomBasis
 from bochner.kernels import GeneralStretched, OnColumns
 from bochner.kernels.rows import checked_rows, dense
 
@@ -63,6 +64,15 @@ class CombinedBasis(RandomBasis):
         """Return the factor of an atom of which all functions together approximate the kernel."""
         return 1.0 if self.size is None else sqrt(self.atom / self.size)
 
+    def span(self) -> int:
+        """Return as many functions as the parts have room for."""
+        atoms = min(part.span() * self.share(part) for part in self.parts)
+        return max(BLOCK, min(SPAN, int(atoms)) // BLOCK * BLOCK)
+
+    @abstractmethod
+    def share(self, part: RandomBasis) -> float:
+        """Return how many functions there are for each function of a part."""
+
     @contextmanager
     def holding(self, start: int, stop: int) -> Iterator[None]:
         """Have the parameters of all parts ready in this context."""
@@ -102,6 +112,10 @@ class SumBasis(CombinedBasis):
             (-(-(begin - i) // count) * turn, -(-(end - i) // count) * turn) for i in range(count)
         ]
 
+    def share(self, part: RandomBasis) -> float:
+        """Return the number of parts."""
+        return len(self.parts)
+
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1, in turns."""
         count, turn, rows = len(self.parts), self.turn, code.shape[0]
@@ -135,6 +149,10 @@ class ProductBasis(CombinedBasis):
         begin, end = first // self.atom, -(-last // self.atom)
         return [(begin * part.atom, end * part.atom) for part in self.parts]
 
+    def share(self, part: RandomBasis) -> float:
+        """Return the products that a function is in, of one draw."""
+        return self.atom / part.atom
+
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1, draw by draw."""
         begin, end = start // self.atom, -(-stop // self.atom)
@@ -165,6 +183,10 @@ class SeenBasis(RandomBasis):
     def gain(self, width: int) -> float:
         """Return the factor by which `width` functions alone approximate the kernel."""
         return self.inner.gain(width)
+
+    def span(self) -> int:
+        """Return that of the other basis."""
+        return self.inner.span()
 
     def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
         """Have the parameters of the other basis ready in this context."""

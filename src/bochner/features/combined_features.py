@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from bochner.kernels import (
     Kernel,
     OnColumns,
 )
+from bochner.kernels.rows import checked_rows
 
 PARTS = 0x9A275  # keeps the seeds of parts apart
 
@@ -39,6 +40,7 @@ class SumFeatures(FeatureMap):
         The number of functions; None means that there is no end to them.
     """
 
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
 
     def build(
@@ -68,6 +70,7 @@ class ProductFeatures(FeatureMap):
         The number of functions; None means that there is no end to them.
     """
 
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
 
     def build(
@@ -97,6 +100,7 @@ class SeenFeatures(FeatureMap):
         The number of functions; None means that there is no end to them.
     """
 
+    basis_type: ClassVar[type[Any]] = RandomBasis
     size: int | None = None
 
     def build(
@@ -109,7 +113,7 @@ class SeenFeatures(FeatureMap):
     ) -> SeenBasis:
         """Return the basis of the kernel that is stretched, or that sees some columns."""
         assert isinstance(kernel, GeneralStretched | OnColumns)  # no others have these features
-        rows = replace(sample, X=kernel.seen(sample.X))
+        rows = replace(sample, X=kernel.seen(checked_rows(sample.X)))
         inner = random_basis(kernel.kernel, self.size, rows, seed, dtype, memory)
         return SeenBasis(inner, kernel)
 
@@ -133,14 +137,13 @@ def random_basis(
     dtype: Any = np.float32,
     memory: int | None = None,
 ) -> RandomBasis:
-    """Return the basis of the map of a kernel, of which any block approximates it."""
-    basis = map_of(kernel, size).build(kernel, sample, seed, dtype, memory)
-    if isinstance(basis, RandomBasis):
-        return basis
-    raise ValueError(
-        f"The features of {kernel!r} are not drawn at random, block by block; got a "
-        f"{type(basis).__name__}. Use them as they are, or features='centers'."
-    )
+    """Return the basis of the map of a kernel, of which any block approximates it.
+
+    Where a map makes something else of a size, so many of its endless functions are taken.
+    """
+    own = map_of(kernel, size)
+    features = own if issubclass(own.basis_type, RandomBasis) else SumFeatures(size)
+    return cast(RandomBasis, features.build(kernel, sample, seed, dtype, memory))
 
 
 def terms(kernel: Kernel) -> list[tuple[float, Kernel]]:

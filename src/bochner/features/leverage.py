@@ -100,15 +100,24 @@ class Leverage(FeatureMap, name="leverage"):
         self._check()
         features: FeatureMap = FeatureMap.resolve(self.inner)
         basis = _endless(features.build(kernel, sample, seed, dtype, memory))
-        draws = max(1, self.size // basis.atom)
+        draws = self._draws(basis.atom)
         width = self.pool * draws * basis.atom
         some = sample[:: -(-len(sample) // self.rows)]
         Z = basis.gain(width) * basis.columns(basis.encode(some.X), 0, width)
         scores = self._scores(Z).reshape(-1, basis.atom).sum(axis=1)
         chances = (1 - BLIND) * scores / max(scores.sum(), TINY) + BLIND / len(scores)
+        chances /= chances.sum()
         chosen, times = _systematic(chances, draws, Random(seed, LEVERAGE))
         scales = basis.gain(width) * np.sqrt(times / (draws * chances[chosen]))
         return selected(basis, chosen, scales)
+
+    def _draws(self, atom: int) -> int:
+        if self.size < atom:
+            raise ValueError(
+                f"These features are drawn {atom} at a time, so size of Leverage must be at least "
+                f"{atom}; got {self.size}."
+            )
+        return self.size // atom
 
     def _scores(self, Z: NDArray[Any]) -> NDArray[np.float64]:
         """Return the ridge leverage scores of the columns of Z."""
@@ -136,7 +145,8 @@ class Leverage(FeatureMap, name="leverage"):
                 raise ValueError(
                     f"{name} of Leverage must be a whole number from 1 on; got {given!r}."
                 )
-        valid = isinstance(self.ridge, Real) and not isinstance(self.ridge, bool) and self.ridge > 0
+        valid = isinstance(self.ridge, Real) and not isinstance(self.ridge, bool)
+        valid = valid and 0 < float(self.ridge) < np.inf
         if self.ridge != "auto" and not valid:
             raise ValueError(
                 f"ridge of Leverage must be 'auto' or a positive number; got {self.ridge!r}."

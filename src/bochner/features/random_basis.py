@@ -28,8 +28,12 @@ class RandomBasis(DenseBasis):
         """Have the parameters of the functions start, ..., stop - 1 ready in this context."""
         return nullcontext()
 
+    def span(self) -> int:
+        """Return how many functions may have their parameters ready, a multiple of `BLOCK`."""
+        return SPAN
+
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Cut the functions into spans, and have the parameters of a span ready for all rows."""
-        for first, last in cuts(start, stop, SPAN):
+        for first, last in cuts(start, stop, self.span()):
             with self.holding(first, last):
                 yield first, last

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from bochner.compute.pool import each_tile
 from bochner.compute.random import Random
-from bochner.features.dense_basis import BLOCK, cuts
+from bochner.features.dense_basis import BLOCK
 from bochner.features.random_basis import RandomBasis
 
 SPAN = 32  # units whose parameters exist at the same time, if there is memory for them
@@ -52,13 +52,11 @@ class SeededBasis(RandomBasis):
         """Have the parameters of the functions start, ..., stop - 1 ready in this context."""
         return self._held(range(start // self.unit, -(-stop // self.unit)))
 
-    def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Cut the functions into spans, and have the parameters of a span ready for all rows."""
+    def span(self) -> int:
+        """Return as many functions as fit into the memory, within bounds."""
         whole = max(1, BLOCK // self.unit)  # a span holds whole blocks, so sums do not depend on it
         units = max(1, min(SPAN, self.memory // self.unit_bytes) // whole) * whole
-        for first, last in cuts(start, stop, units * self.unit):
-            with self.holding(first, last):
-                yield first, last
+        return units * self.unit
 
     @contextmanager
     def _held(self, numbers: range) -> Iterator[None]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.features.dense_basis import BLOCK
 from bochner.features.drawings import MatrixDrawing
 from bochner.features.fourier import FourierBasis
 from bochner.features.random_basis import RandomBasis
@@ -50,6 +51,11 @@ class SelectedBasis(RandomBasis):
     def gain(self, width: int) -> float:
         """Return the factor by which `width` functions alone approximate the kernel."""
         return sqrt(self.size / width)
+
+    def span(self) -> int:
+        """Return that of the other basis, less what lies between the chosen draws."""
+        between = (int(self.chosen[-1]) + 1) / len(self.chosen)
+        return max(BLOCK, int(self.inner.span() / between) // BLOCK * BLOCK)
 
     def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
         """Have the parameters between the first and the last of these draws ready."""

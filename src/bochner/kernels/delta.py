@@ -18,6 +18,8 @@ from bochner.kernels.against import Against
 from bochner.kernels.kernel import ShiftInvariant
 from bochner.kernels.rows import Array, Rows, dense
 
+LARGEST = 2**20
+
 
 class Categorical(ShiftInvariant):
     """A kernel of the number of columns in which two rows of categories differ, 1 where none does.
@@ -26,7 +28,8 @@ class Categorical(ShiftInvariant):
     1 for equal ones and 0 for others is shift-invariant: it is E cos(omega (a - b)) for omega
     uniform in a whole turn (Bochner's theorem on the group of whole numbers). So random Fourier
     features are hashes of the categories, and sums and products with other shift-invariant kernels
-    have features, too. In single precision phases are good for some 100,000 categories.
+    have features, too. Numbers beyond 2^20 are refused: in single precision the phases of larger
+    ones have few digits behind the point, and some are the same.
     """
 
     @property
@@ -48,8 +51,14 @@ class Categorical(ShiftInvariant):
         return frozenset()
 
     def require(self, X: Rows) -> None:
-        """Refuse numbers that are not whole."""
+        """Refuse numbers that are not whole, or too large to tell one from the next."""
         values = X.data if sp.issparse(X) else X
+        if np.abs(values).max(initial=0) > LARGEST:
+            raise ValueError(
+                f"{type(self).__name__} compares categories, which must be whole numbers up to "
+                f"{LARGEST:,}; got {values.flat[np.abs(values).argmax()]:,.0f}. Number them from 0 "
+                "on (OrdinalEncoder), or give text in a data frame."
+            )
         if not (values == np.rint(values)).all():
             found = values[values != np.rint(values)][0]
             raise ValueError(

@@ -81,6 +81,10 @@ class Mapped(ShiftInvariant):
         """Return all columns: directions mix them."""
         return frozenset(range(n_columns))
 
+    def require(self, X: Rows) -> None:
+        """Refuse rows whose images the kernel refuses."""
+        self.kernel.require(self._mapped(X))
+
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy with its kernel resolved on the mapped rows."""
         self.check()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
@@ -43,6 +43,12 @@ class OnColumns(Kernel):
     kernel: Kernel
     columns: Any
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OnColumns):
+            return NotImplemented
+        same = self.kernel == other.kernel
+        return same and _listed(self.columns) == _listed(other.columns)
+
     def check(self) -> None:
         """Raise a ValueError if the columns or the kernel cannot be used."""
         columns = _listed(self.columns)
@@ -76,8 +82,12 @@ class OnColumns(Kernel):
         return frozenset(int(places[j]) for j in self.kernel.measured(len(places)))
 
     def require(self, X: Rows) -> None:
-        """Refuse rows that the kernel refuses, by the places of the chosen columns."""
-        self.kernel.require(self.seen(X))
+        """Refuse rows that the kernel refuses."""
+        try:
+            self.kernel.require(self.seen(X))
+        except ValueError as error:
+            seen = "Columns are counted among those that this kernel sees"
+            raise ValueError(f"{error} {seen}, {self.columns!r}.") from error
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy with its kernel resolved on the chosen columns."""
@@ -118,7 +128,7 @@ class OnColumns(Kernel):
         return np.array(columns, np.int64)
 
 
-@dataclass
+@dataclass(eq=False)
 class ShiftInvariantOnColumns(OnColumns, ShiftInvariant):
     """A shift-invariant kernel of some columns; its frequencies are 0 at the others.
 
@@ -172,7 +182,7 @@ def chosen(X: Rows, places: NDArray[np.int64]) -> Rows:
 
 
 def _listed(columns: Any) -> tuple[Any, ...]:
-    alone = isinstance(columns, str) or not hasattr(columns, "__iter__")
+    alone = isinstance(columns, str) or not isinstance(columns, Iterable)
     return (columns,) if alone else tuple(columns)
 
 
@@ -184,8 +194,9 @@ def _unknown(missing: list[Any], known: list[Any]) -> str:
     names = ", ".join(map(repr, missing))
     if not known:
         return (
-            f"This kernel sees columns by their names, {names}, which only a data frame has; got "
-            "rows without names. Fit to a data frame, or give the places of the columns."
+            f"This kernel sees columns by their names, {names}, which a machine looks up in the "
+            "data frame that it is fitted to; here there are none. Fit a machine to a data frame, "
+            "or give the places of the columns."
         )
     more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
     return (

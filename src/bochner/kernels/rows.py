@@ -67,10 +67,11 @@ def centred(X: Rows, centre: Array | None) -> Rows:
 
 
 def divided(X: Rows, scales: Array) -> Rows:
-    """Return the rows with each column divided by its scale, in the dtype of the rows."""
+    """Return the rows with each column divided by its scale, in their dtype if it is a float's."""
+    dtype = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
     if sp.issparse(X):
-        return X @ sp.diags_array(1 / scales).astype(X.dtype)
-    return X / scales.astype(X.dtype)
+        return X @ sp.diags_array(1 / scales).astype(dtype)
+    return X / scales.astype(dtype)
 
 
 def tiles(n_rows: int, size: int) -> Iterator[slice]:

@@ -1,0 +1,107 @@
+"""Kernels of chosen columns, maps, sums and products at the edges of what users give."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from bochner import KernelGaussianProcess, KernelRegressor, two_sample_test
+from bochner.data import ArraySource
+from bochner.features import Centers, Fourier, Leverage, RandomFeatures
+from bochner.kernels import ArcCosine, ChiSquared, Delta, Gaussian, Mapped, Overlap, Polynomial
+
+HISTOGRAMS = [
+    ChiSquared(),
+    ChiSquared().on([0, 1]),
+    ChiSquared().stretched([1.0, 2.0, 0.5]),
+    ChiSquared() * Gaussian(1.0),
+]
+
+
+def rows(n=60):
+    return np.random.default_rng(0).random((n, 3))
+
+
+def built(features, kernel, X, memory=None):
+    return features.build(kernel, ArraySource(X).sample(len(X)), 0, np.float64, memory)
+
+
+@pytest.mark.parametrize("kernel", HISTOGRAMS, ids=repr)
+def test_a_number_of_features_is_what_the_endless_ones_begin_with(kernel):
+    X = rows()
+    basis = built(RandomFeatures(8192), kernel, X)
+    Phi = basis.columns(basis.encode(X))
+    assert basis.size == 8192
+    assert np.abs(Phi @ Phi.T - kernel(X)).max() < 0.2
+    model = KernelRegressor(kernel, features=RandomFeatures(512), random_state=0)
+    assert model.fit(X, X[:, 0]).score(X, X[:, 0]) > 0.9
+
+
+def test_machines_of_streams_take_kernels_of_some_columns():
+    X, kernel = rows(200), ChiSquared().on([0, 1])
+    assert two_sample_test(X[:100], X[100:] ** 3, kernel=kernel, size=64).pvalue < 0.05
+    model = KernelGaussianProcess(kernel, random_state=0).partial_fit(X, X[:, 0])
+    assert np.abs(model.predict(X) - X[:, 0]).mean() < 0.1
+
+
+@pytest.mark.parametrize("kernel", [Delta(), Overlap()], ids=repr)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_categories_that_single_precision_cannot_tell_apart_are_refused(kernel, form):
+    X = np.array([[0.0], [1.0], [6e7]], np.float32)
+    with pytest.raises(ValueError, match=r"up to 1,048,576; got 60,000,000.*OrdinalEncoder"):
+        kernel.require(form(X))
+
+
+def test_a_mapped_kernel_of_some_columns_sees_the_images():
+    X, M = rows(), np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
+    kernel = Mapped(Gaussian(1.0).on(3), M.T)
+    expected = Gaussian(1.0)(X.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(kernel(X), expected, atol=1e-12)
+    assert KernelRegressor(kernel).fit(X, X.sum(axis=1)).score(X, X.sum(axis=1)) > 0.99
+
+
+def test_rows_of_whole_numbers_are_divided_as_numbers():
+    X = np.arange(1, 31).reshape(10, 3)
+    kernel = (Polynomial(2, 1.0, 0.01) + Gaussian(1.0)).stretched([1.5, 2.5, 0.5])
+    basis = built(RandomFeatures(64), kernel, X)
+    same = built(RandomFeatures(64), kernel, X.astype(float))
+    np.testing.assert_array_equal(
+        basis.columns(basis.encode(X)), same.columns(same.encode(X.astype(float)))
+    )
+
+
+def test_parts_share_the_memory():
+    X = np.random.default_rng(0).normal(size=(20, 500))
+    small = built(RandomFeatures(), Gaussian(1.0) + ArcCosine(1), X, memory=1 << 20)
+    large = built(RandomFeatures(), Gaussian(1.0) + ArcCosine(1), X, memory=1 << 30)
+    assert small.span() < large.span()
+    weights = np.random.default_rng(1).normal(size=(5_000, 2))
+    np.testing.assert_array_equal(
+        *(basis.evaluate(basis.encode(X), weights) for basis in (small, large))
+    )
+
+
+def test_leverage_needs_a_finite_ridge_and_whole_draws():
+    with pytest.raises(ValueError, match=r"positive number; got inf"):
+        built(Leverage(Fourier(), 64, ridge=np.inf), Gaussian(1.0), rows())
+    with pytest.raises(ValueError, match=r"at least 2; got 1"):
+        built(Leverage(Fourier(), 1), Gaussian(1.0), rows())
+
+
+def test_what_is_wrong_in_chosen_columns_is_told():
+    with pytest.raises(ValueError, match=r"column 0 .*counted among those .* sees, \[2\]"):
+        ChiSquared().on([2])(rows() * [1, 1, -1])
+    with pytest.raises(ValueError, match="which a machine looks up in the data frame"):
+        Gaussian(1.0).on("height")(rows())
+
+
+def test_kernels_of_the_same_columns_are_equal():
+    kernel = Gaussian(1.0).on(np.array([0, 1]))
+    assert kernel == Gaussian(1.0).on([0, 1])
+    assert kernel != Gaussian(1.0).on([1, 0])
+
+
+def test_means_of_clusters_are_no_categories():
+    X = np.column_stack([np.arange(60) % 3, rows()[:, 1:]])
+    kernel = Delta(0.1).on(0) * Gaussian(1.0).on([1, 2])
+    with pytest.raises(ValueError, match="Choose 'uniform' or 'pivoted'"):
+        KernelRegressor(kernel, features=Centers(20, "kmeans")).fit(X, X[:, 1])
