@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from inspect import getsource
 from pathlib import Path
 from typing import Any
 
@@ -71,17 +72,18 @@ FAMILIES = {
 }
 
 
-def ring(n_columns: int, size: int, rng: Random) -> np.ndarray:
+def ring(n_columns, size, rng):
     """Draw frequencies of length 3, in all directions."""
     normal = rng.normal((n_columns, size))
     return 3 * normal / np.linalg.norm(normal, axis=0)
 
 
-def places(n_columns: int, size: int, rng: Random) -> np.ndarray:
+def places(n_columns, size, rng):
+    """Draw points of a square."""
     return 6 * rng.uniform((n_columns, size)) - 3
 
 
-def bumps(omega: np.ndarray, X: np.ndarray) -> np.ndarray:
+def bumps(omega, X):
     """Return how near rows are to random places, by the larger of the distances."""
     far = np.abs(X[:, :, None] - omega[None]).max(axis=1)
     return np.maximum(1 - far, 0)
@@ -173,7 +175,8 @@ def page() -> str:
         for number, (code, words) in enumerate(lines.items()):
             image = f"![{code}](gallery/{_slug(family)}-{number}.png)".replace('"', "'")
             parts[-1] += f"\n| {image} | `{code}` | {words.replace('|', chr(92) + '|')} |"
-    return "\n\n".join([*parts, TABLES + tables()])
+    sources = "\n\n".join(getsource(function).rstrip() for function in (ring, bumps, places))
+    return "\n\n".join([*parts, f"{FUNCTIONS}\n\n```python\n{sources}\n```", TABLES + tables()])
 
 
 def _slug(family: str) -> str:
@@ -187,9 +190,13 @@ random function of the Gaussian process with this kernel, drawn by the kernel's 
 line of code is the one that the picture was made of (`from bochner.kernels import ...`); give it to
 any machine as `kernel`. This page is written by `benchmarks/maps_gallery.py`."""
 
+FUNCTIONS = """The functions of `Spectral(ring)` and `RandomProcess(bumps, places)`, in which `rng` is
+a stream of random numbers that blocks of features are drawn from:"""
+
 TABLES = """## What goes with what
 
-Read from the types: kernels and features say what they are, features and solvers what they need.
+Read from the types: features say which kernels they take and what they make of them, solvers which
+losses and which functions they need. A test holds every pair against what happens.
 Features "with a size" are endless by themselves: give a number of them to these solvers, as in
 `Fourier(4096)`. `random` finds the features of a kernel, whatever it is made of; `centers` and
 `nystroem` take any kernel, also a function k(A, B).
@@ -201,7 +208,7 @@ The last table has the losses with which a machine takes a solver.
 """
 
 
-def gallery(given: Any = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def gallery() -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Write the page and its pictures; nothing here is measured."""
     (DOCS / "gallery.md").write_text(page())
     plt = pyplot()

@@ -47,7 +47,8 @@ class Component:
         names = ", ".join(repr(name) for name in sorted(cls.registry))
         package = ".".join(cls.__module__.split(".")[:2])
         raise ValueError(
-            f"{cls.family} must be one of {names} or a component of {package}; got {given!r}."
+            f"{cls.family} must be one of {names} or a component of {package}; got {given!r}"
+            f"{_from(given)}."
         )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -68,10 +69,16 @@ class Component:
             if name not in known:
                 raise ValueError(
                     f"{type(self).__name__} has no parameter {name!r}; it has "
-                    f"{', '.join(inspect.signature(type(self)).parameters)}."
+                    f"{', '.join(inspect.signature(type(self)).parameters) or 'none'}."
                 )
             if inner:
                 getattr(self, name).set_params(**{inner: value})
             else:
                 setattr(self, name, value)
         return self
+
+
+def _from(given: Any) -> str:
+    """Return where a class of this library comes from: some have namesakes."""
+    module = type(given).__module__
+    return f" of {module}" if module.startswith("bochner.") else ""

@@ -31,7 +31,7 @@ COMBINED = {
     "sum": Gaussian(1.0) + Laplacian(1.0),
     "stretched": Laplacian(1.0).stretched([1.0, 2.0, 3.0]),
     "orthogonal needs normal vectors": Laplacian(1.0) * Gaussian(1.0),
-    "general sum": Polynomial(2, 1.0, 1.0) + Gaussian(1.0),
+    "general sum": Polynomial(2, 1.0, 1.0) + Gaussian(1.0) + Laplacian(1.0),
     "mixed": Delta().on(0) * Gaussian(1.0).on([1, 2]),
 }
 every_kernel = pytest.mark.parametrize("name", [*OURS, *COMBINED])
@@ -116,6 +116,7 @@ def test_machines_take_the_kernels_that_they_say(name):
         "KernelGaussianProcess": lambda: bochner.KernelGaussianProcess(kernel).fit(X, y),
         "DensityRatio": lambda: bochner.DensityRatio(kernel, size=20).fit(X[:30], X[30:]),
         "two_sample_test": lambda: bochner.two_sample_test(X[:30], X[30:], kernel=kernel, size=64),
+        "KernelWitness": lambda: bochner.KernelWitness(kernel, size=64).fit(X[:30], X[30:]),
     }
     assert set(fits) == set(MACHINES)
     assert [machine for machine, work in fits.items() if happens(work)] == [

@@ -1,13 +1,37 @@
 """Kernels of chosen columns, maps, sums and products at the edges of what users give."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from bochner import KernelGaussianProcess, KernelRegressor, two_sample_test
+from bochner import (
+    DensityRatio,
+    KernelGaussianProcess,
+    KernelRegressor,
+    NystroemMap,
+    RandomBinning,
+    two_sample_test,
+)
 from bochner.data import ArraySource
-from bochner.features import Centers, Fourier, Leverage, RandomFeatures
-from bochner.kernels import ArcCosine, ChiSquared, Delta, Gaussian, Mapped, Overlap, Polynomial
+from bochner.features import (
+    AdditiveHomogeneous,
+    Centers,
+    Fourier,
+    Leverage,
+    NystroemFeatures,
+    RandomFeatures,
+)
+from bochner.kernels import (
+    ArcCosine,
+    ChiSquared,
+    Delta,
+    Gaussian,
+    Laplacian,
+    Mapped,
+    Overlap,
+    Polynomial,
+)
 
 HISTOGRAMS = [
     ChiSquared(),
@@ -105,3 +129,63 @@ def test_means_of_clusters_are_no_categories():
     kernel = Delta(0.1).on(0) * Gaussian(1.0).on([1, 2])
     with pytest.raises(ValueError, match="Choose 'uniform' or 'pivoted'"):
         KernelRegressor(kernel, features=Centers(20, "kmeans")).fit(X, X[:, 1])
+
+
+def test_sums_of_three_kernels_suit_the_machines_own_sizes():
+    X, kernel = rows(200), Gaussian(1.0) + Polynomial(2) + Laplacian(1.0)
+    assert two_sample_test(X[:100], X[100:] ** 3, kernel=kernel).pvalue < 0.05
+    DensityRatio(kernel, random_state=0).partial_fit(X[:100], X[100:])
+    KernelGaussianProcess(kernel, random_state=0).partial_fit(X, X[:, 0])
+
+
+def test_density_ratios_of_streams_take_kernels_of_histograms():
+    X = rows(400)
+    ratio = DensityRatio(ChiSquared(), size=100, random_state=0).partial_fit(X[:200], X[200:])
+    assert np.isfinite(ratio.predict(X)).all()
+
+
+@pytest.mark.parametrize("features", [NystroemFeatures(40), AdditiveHomogeneous(30)], ids=repr)
+def test_a_number_of_dense_features_is_learned_at_once_and_in_parts(features):
+    X = rows(600)
+    y = X[:, 0] + X[:, 1] ** 2
+    kernel = Gaussian(1.0) if isinstance(features, NystroemFeatures) else ChiSquared()
+    whole = KernelRegressor(kernel, features=features, random_state=0).fit(X, y)
+    parts = KernelRegressor(kernel, features=features, random_state=0)
+    for _ in range(4):
+        for top in range(0, 600, 100):
+            parts.partial_fit(X[top : top + 100], y[top : top + 100])
+    assert (whole.plan_.solver, parts.plan_.solver) == ("cg", "eigenpro")
+    assert whole.score(X, y) > 0.9
+    assert parts.score(X, y) > 0.8
+
+
+def test_solvers_of_bins_take_whitened_centres_for_other_kernels():
+    X = rows(200)
+    model = KernelRegressor(Polynomial(2), solver="cg", random_state=0).fit(X, X[:, 0] ** 2)
+    assert model.plan_.features == "nystroem"
+    assert model.score(X, X[:, 0] ** 2) > 0.99
+
+
+def test_columns_are_found_by_name_where_scales_are_learned_and_in_bins():
+    frame = pd.DataFrame(rows(200), columns=["a", "b", "c"])
+    kernel = Gaussian(1.0).on(["a", "b"])
+    model = KernelRegressor(kernel, scales="learn", random_state=0).fit(frame, frame["a"])
+    assert model.score(frame, frame["a"]) > 0.9
+    with pytest.raises(ValueError, match="Random binning needs a kernel that is a product"):
+        RandomBinning(kernel).fit(frame)
+
+
+def test_text_that_a_kernel_takes_for_numbers_is_told():
+    frame = pd.DataFrame({"kind": ["x", "y"] * 30, "a": rows()[:, 0]})
+    with pytest.raises(ValueError, match=r"takes columns of text for numbers.*kernel.on"):
+        KernelRegressor(Delta(0.1).on("kind") + Gaussian(1.0)).fit(frame, frame["a"])
+
+
+def test_rows_that_a_scale_has_spoilt_are_told():
+    with pytest.raises(ValueError, match=r"scale='standard' has made of them. Give scale=None"):
+        KernelRegressor(ChiSquared(), scale="standard").fit(rows(), rows()[:, 0])
+
+
+def test_transformers_refuse_values_of_a_kernel():
+    with pytest.raises(ValueError, match=r"got kernel='precomputed'"):
+        NystroemMap("precomputed", size=5).fit(rows())

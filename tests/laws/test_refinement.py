@@ -174,6 +174,7 @@ def test_going_on_and_pickling_keep_the_frequencies():
     [
         ({"solver": DoublyStochastic(refinement=Refinement(steps=0))}, "steps of Refinement"),
         ({"solver": DoublyStochastic(refinement=Refinement(rate=-1.0))}, "rate of Refinement"),
+        ({"solver": DoublyStochastic(refinement=True)}, "Refinement\\(steps, rate\\); got True"),
         (
             {"solver": DoublyStochastic(refinement=Refinement()), "features": "leverage"},
             "frequencies of Fourier features; got a SelectedBasis",

@@ -219,7 +219,7 @@ def test_of_absolute_values_pieces_and_threads_change_no_more_than_rounding():
 
 
 def test_other_losses_are_refused():
-    with pytest.raises(ValueError, match="needs a Quadratic or RoundedAbsolute; got Logistic"):
+    with pytest.raises(ValueError, match="made of absolute values; got Logistic"):
         fitted_bent(Logistic(), encoded(np.sign(Y - 0.5)))
 
 

@@ -34,7 +34,7 @@ def _at_any_rows(kernel: Kernel) -> bool:
     return not kernel.precomputed
 
 
-# The last two ask for no loss and no solver.
+# The last three ask for no loss and no solver.
 MACHINES: dict[str, Machine] = {
     "KernelClassifier": Machine(_any, Margin | Multinomial),
     "KernelRegressor": Machine(_any, Regression),
@@ -43,6 +43,7 @@ MACHINES: dict[str, Machine] = {
     "KernelNoveltyDetector": Machine(has_map, OneClass, ("dsg",)),
     "DensityRatio": Machine(_at_any_rows, (), ()),
     "two_sample_test": Machine(has_map, (), ()),
+    "KernelWitness": Machine(has_map, (), ()),
 }
 
 

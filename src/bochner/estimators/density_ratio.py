@@ -51,7 +51,7 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     loss : "logistic" or "exponential"
         Logistic is the steadier one where the ratio is large.
     size : int
-        The number of centres, or of random Fourier features of streams, which are even.
+        The number of centres, or of random features of streams.
     alpha : float or "auto"
         The regularisation, of a mean over the rows; "auto" chooses it, for 100,000 rows where
         nobody knows how many will come.

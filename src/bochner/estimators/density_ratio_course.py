@@ -13,7 +13,7 @@ from bochner.estimators.going_on import on_new_rows
 from bochner.estimators.pair_stream import PairStream
 from bochner.estimators.sample_pair import SamplePair
 from bochner.estimators.samples import require_one_form
-from bochner.features import map_of, prepare
+from bochner.features import RandomFeatures, prepare
 from bochner.kernels import Kernel
 from bochner.loop import INTERRUPTED, Training, run
 from bochner.problem import Expansion, Problem
@@ -50,7 +50,7 @@ class Course:
             *(_split(fit, source, None, 0).sample(FIRST_ROWS, fit.seed) for source in (x, y))
         )
         choice = fit.chosen(*fit.split(first.required()))
-        features = map_of(choice.kernel, fit.size + fit.size % 2)
+        features = RandomFeatures(fit.size + fit.size % 2)
         kernel, basis = prepare(
             choice.kernel, features, first.labelled(), fit.seed, np.float32,
             memory_budget(fit.memory),

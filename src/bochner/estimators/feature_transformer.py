@@ -67,6 +67,11 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Name
             self._table = Table.learn(X) if has_categories(X) else None
             X = self._validated(X, reset=True)
             kernel = Kernel.resolve(self._meant("kernel"))
+            if kernel.precomputed:
+                raise ValueError(
+                    "Features need the kernel's values at rows of their own; got "
+                    "kernel='precomputed'. Give the kernel itself, or a function k(A, B)."
+                )
             kernel = kernel.placed(self.__dict__.get("feature_names_in_"))
             kernel.require(X)
             features = for_text(self._features(), self._table, kernel)

@@ -16,7 +16,15 @@ from bochner.estimators.gaussian_process_likelihood import FIRST_NOISE, learned
 from bochner.estimators.scales import scaled_kernel
 from bochner.estimators.seeds import seed_of
 from bochner.estimators.targets import Numbers
-from bochner.features import Basis, CenterBasis, Centers, FeatureMap, WhitenedBasis, map_of
+from bochner.features import (
+    Basis,
+    CenterBasis,
+    Centers,
+    FeatureMap,
+    RandomFeatures,
+    WhitenedBasis,
+    map_of,
+)
 from bochner.kernels import Kernel
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
 
@@ -141,7 +149,7 @@ def _features(estimator: KernelGaussianProcess, source: DataSource, part: bool) 
         stream = part or source.n_rows is None
         given = _drawn(estimator, WAVES) if stream else Centers(CENTERS)
     elif is_auto(given) and estimator.variance == "operator":
-        given = _drawn(estimator, OPERATOR_WAVES)
+        given = RandomFeatures(OPERATOR_WAVES)
     elif is_auto(given):
         # Endless features would never be visited again, and the noise fitted as well.
         given = solver_of(estimator, source.n_rows).home(source.n_rows)

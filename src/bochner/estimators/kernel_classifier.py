@@ -43,8 +43,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         squared loss gives (1 + f) / 2 as a share of the sum over the classes, the hinges none.
     features : str or FeatureMap
         "centers", the kernel at all training rows, or `features.Centers(size, choice, given)`;
-        "fourier", an endless supply of random features, or `features.Fourier(size)`; "binning",
-        random grids for tables, also with categories, or `features.Binning(grids)`; "random", those
+        "fourier", random waves without end, or `features.Fourier(size)`; "binning", random
+        grids for tables, also with categories, or `features.Binning(grids)`; "random", those
         of the kernel; others in `bochner.features`. "auto": those that the solver is made for.
     solver : str or Solver
         Centres: "direct" (exact, squared loss), "eigenpro", "pegasos" (plain gradients),

@@ -63,13 +63,13 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         as that, so that equal rows with zero noise and different targets give their mean.
     variance : "features", "operator" or "functions"
         "features": the closed form for a number of features, D; time rows D^2, memory D^2, one
-        pass, also over streams. "operator": an operator over random Fourier features, learned
+        pass, also over streams. "operator": an operator over random features, learned
         like a function by `solver` (appendix D of the paper); at most 8,192 features. "functions":
         `predict` learns by `solver` a function for each test row; the training rows are kept.
     features : str or FeatureMap
         As for `KernelRegressor`. "auto": all rows up to 1,500 as centres, which is exact, else
-        1,500 of them; 2,048 Fourier features in `partial_fit`; 1,024 for an operator; those that
-        the solver is made for, for functions (2,048 Fourier features).
+        1,500 of them; 2,048 random ones in `partial_fit`; 1,024 for an operator; those that the
+        solver is made for, for functions (2,048 random ones).
     solver : str or Solver
         For "operator" ("auto": doubly stochastic gradients with `Preconditioned(caution=0)`, which
         goes to the minimum on the training rows itself, and one block of all features) and

@@ -46,8 +46,8 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
     Parameters
     ----------
     kernel : str or Kernel
-        A shift-invariant component of `bochner.kernels` or its name; "auto": Gaussian, with 0.35
-        times the median distance as bandwidth.
+        A component of `bochner.kernels` that has random features, or its name; "auto": Gaussian,
+        with 0.35 times the median distance as bandwidth.
     nu : float
         Between 0 and 1: about the share of the training rows that lie outside (`predict` -1).
     features : str or FeatureMap

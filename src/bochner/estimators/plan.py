@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from bochner.estimators.choices import is_auto
 from bochner.estimators.costs import Cost, Costs
-from bochner.features import Binning, Centers, FeatureMap, NystroemFeatures, has_map, map_name
+from bochner.estimators.situation import Situation
+from bochner.features import (
+    Binning,
+    Centers,
+    DenseBasis,
+    FeatureMap,
+    RandomBasis,
+    has_map,
+    map_name,
+)
 from bochner.features.binning import most_entries
 from bochner.features.store import fits
-from bochner.kernels import Kernel, ShiftInvariant, is_random, is_separable
+from bochner.kernels import ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, RoundedAbsolute, Smooth
 from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver
 
@@ -19,33 +27,6 @@ FEW_ROWS = 3_000
 CENTERS = 5_000
 GRIDS = 64
 WORTH = 0.2  # of the loss: a smaller gain is not worth a kernel function at each row
-PATIENCE = 120.0  # seconds that an exact machine may take if there is an approximate one
-
-
-@dataclass(frozen=True)
-class Situation:
-    """What the choice depends on: the rows, the kernel, the loss, memory and time.
-
-    `costs` is None for streams whose length nobody knows, `once` says that rows can be read only
-    once, `categories` that columns hold text; `gain` finds out on a sample by what share four times
-    as many centres lower the loss. An exact machine may take so many `seconds`. `scaled` says that
-    a scale for each column is learned, `judged` that held-out rows end the fit.
-    """
-
-    costs: Costs | None
-    once: bool
-    categories: bool
-    kernel: Kernel
-    loss: type[Any]
-    gain: Callable[[], float]
-    seconds: float = PATIENCE
-    scaled: bool = False
-    judged: bool = False
-
-    @property
-    def rows(self) -> int | None:
-        """The number of rows, None if nobody knows."""
-        return None if self.costs is None else self.costs.rows
 
 
 @dataclass(frozen=True)
@@ -60,6 +41,11 @@ class Plan:
     why: str
     cost: Cost | None = None
     loss: Any = None
+
+    @property
+    def seconds(self) -> float:
+        """The expected time, none where that is not known."""
+        return 0.0 if self.cost is None else self.cost.seconds
 
     def __str__(self) -> str:
         text = f"Solver {_named(self.solver)} on features {_named(self.features)}: {self.why}."
@@ -85,7 +71,10 @@ def planned(features: Any, solver: Any, situation: Situation) -> Plan:
 
 def _home(solver: Any, situation: Situation) -> Any:
     """Return the features that a solver is made for, random ones being those of the kernel."""
-    home = Solver.resolve(solver).home(situation.rows)
+    by: Solver[Any] = Solver.resolve(solver)
+    home = by.home(situation.rows)
+    if home == "binning" and not situation.suits_bins:
+        return "nystroem" if issubclass(DenseBasis, by.basis_type) else home
     return map_name(situation.kernel) if home == "fourier" else home
 
 
@@ -122,10 +111,12 @@ def _solver_for(features: FeatureMap, situation: Situation) -> Any:
         if absolute:
             return CoordinateDescent("l2")
         return "cg" if quadratic else "newton"
-    if isinstance(features, NystroemFeatures):
+    if issubclass(features.basis_type, RandomBasis):
+        return "dsg"
+    if not isinstance(features, Centers) and not situation.once:
         return "cg" if quadratic else "newton"
     if not isinstance(features, Centers):
-        return "dsg"
+        return "eigenpro"
     if situation.once or (features.size is None and not _few(situation)):
         return "eigenpro"
     return "direct" if features.size is None and quadratic else "nystroem"
@@ -135,11 +126,12 @@ def _method(situation: Situation) -> Plan:
     """Return the first method, from the exact to the approximate, that is fast enough."""
     costs, kernel = situation.costs, situation.kernel
     if situation.categories:
+        situation.require_bins()
         return _on_bins(situation, "some columns hold categories, which bins take as they are")
     if costs is None or situation.once:
         return Plan(map_name(kernel), "dsg", "the rows come as a stream, of which none is kept")
     if not issubclass(situation.loss, Smooth):
-        _require_features(situation)
+        situation.require_features()
         return Plan(map_name(kernel), "dsg", "the loss has kinks", costs.doubly_stochastic())
     if _few(situation):
         return _on_few_rows(situation, costs)
@@ -161,12 +153,19 @@ def _method(situation: Situation) -> Plan:
 
 
 def _on_values(situation: Situation, costs: Costs) -> Plan:
-    """Return a kernel function at each row, or random features where that takes too long."""
-    if costs.eigenpro().seconds <= situation.seconds or not has_map(situation.kernel):
-        why = "of this kernel the values are needed only, at all rows"
-        return Plan("centers", "eigenpro", why, costs.eigenpro())
-    why = f"{costs.rows:,} rows are too many for a kernel function at each of them"
-    return Plan(map_name(situation.kernel), "dsg", why, costs.doubly_stochastic())
+    """Return a kernel function at each row, at some, or random features: the first fast enough."""
+    kernel, many = (
+        situation.kernel,
+        f"{costs.rows:,} rows are too many for a kernel function at each",
+    )
+    why = f"{costs.rows:,} rows are not too many for a kernel function at each of them"
+    plans = [Plan("centers", "eigenpro", why, costs.eigenpro())]
+    if not kernel.precomputed:
+        plans.append(Plan(Centers(CENTERS), "nystroem", many, costs.nystroem(CENTERS)))
+    if has_map(kernel):
+        plans.append(Plan(map_name(kernel), "dsg", many, costs.doubly_stochastic()))
+    fast = (plan for plan in plans if plan.seconds <= situation.seconds)
+    return next(fast, min(plans, key=lambda plan: plan.seconds))
 
 
 def _on_centers(situation: Situation, costs: Costs) -> Plan:
@@ -210,17 +209,6 @@ def _on_bins(situation: Situation, why: str) -> Plan:
         return Plan("binning", solver, why)
     cost = costs.binning(GRIDS)
     return Plan("binning", solver, why, cost + costs.search() if situation.scaled else cost)
-
-
-def _require_features(situation: Situation) -> None:
-    """Refuse a loss with kinks for kernels without random features: no solver takes both."""
-    if has_map(situation.kernel):
-        return
-    raise ValueError(
-        f"The loss {situation.loss.__name__} has kinks, which only the doubly stochastic solver "
-        f"takes, and that needs a kernel with random features; got {situation.kernel!r}. Choose a "
-        "smooth loss, such as 'squared_hinge', or another kernel."
-    )
 
 
 def _named(component: Any) -> str:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import thread_count, threads
-from bochner.data import DataSource, Scaling
+from bochner.data import Batch, DataSource, Scaling
 from bochner.estimators.border import Border
 from bochner.estimators.choices import (
     bins,
@@ -28,11 +28,12 @@ from bochner.estimators.choices import (
 from bochner.estimators.costs import Costs
 from bochner.estimators.hyperparameters import Hyperparameters
 from bochner.estimators.pilot import gain_of_centers
-from bochner.estimators.plan import Plan, Situation, planned
+from bochner.estimators.plan import Plan, planned
 from bochner.estimators.scales import finds_bandwidth, learns, scaled_kernel, told
 from bochner.estimators.seeds import seed_of
 from bochner.estimators.self_tuning import Learned, learned, with_bandwidth
 from bochner.estimators.setup import Setup, in_single_precision
+from bochner.estimators.situation import Situation
 from bochner.estimators.sources import holds_out, require_square
 from bochner.estimators.targets import Targets
 from bochner.features import FeatureMap, prepare
@@ -90,6 +91,7 @@ class Preparation(Border, Hyperparameters):
             partial(gain_of_centers, self, source),
             scaled=scaled,
             judged=self._judged(source, going_on),
+            given=not is_auto(self.kernel),
         )
         if (left := self._seconds_left()) is not None:
             situation = replace(situation, seconds=min(situation.seconds, left))
@@ -136,6 +138,7 @@ class Preparation(Border, Hyperparameters):
         sample = source.sample(features.sample_rows(source.n_rows), seed)
         if scaling is not None:
             sample, features = scaling(sample), features.scaled(scaling)
+            self._require_scaled(kernel, sample)
         warping = None if self._learned is None else self._learned.warping
         sample = sample if warping is None else warping(sample)
         in_single_precision(sample.X)
@@ -145,6 +148,16 @@ class Preparation(Border, Hyperparameters):
         kernel, basis = prepare(kernel, features, sample, seed, np.float32, memory)
         settled = Setup(seed, loss, kernel, features, basis, scaling, targets, recipe)
         return replace(settled, warping=warping)
+
+    def _require_scaled(self, kernel: Kernel, sample: Batch) -> None:
+        """Refuse a scale that makes rows of what a kernel is not for."""
+        try:
+            kernel.require(sample.X)
+        except ValueError as error:
+            raise ValueError(
+                f"{error} The rows are what scale={self.scale!r} has made of them. "
+                "Give scale=None, or let the kernel see columns that may be scaled."
+            ) from error
 
     def _learns(self, source: DataSource, once: bool) -> bool:
         return learns(self, source.n_rows, source.n_columns, once or source.once)

@@ -60,7 +60,7 @@ def learned(estimator: Preparation, source: DataSource, classes: Any) -> Learned
     began = time.perf_counter()
     tuning: Tuning = Tuning.resolve(estimator.tuning)
     if not is_auto(estimator.kernel):
-        require_shift_invariant(Kernel.resolve(estimator.kernel))
+        require_shift_invariant(_given(estimator))
     seed = seed_of(estimator.random_state)
     with single_blas():
         sample = _sample(estimator, source, classes, tuning, seed)
@@ -104,6 +104,7 @@ def _with_kernel(
 ) -> Learned:
     """Return the kernel that goes with the scales; if it is late, "auto" asks for no other."""
     given, scales = estimator.kernel, tuned.scales
+    given = given if is_auto(given) or isinstance(given, str) else _given(estimator)
     tuning: Tuning = Tuning.resolve(estimator.tuning)
     laplacian = Learned(tuned, Stretched(Laplacian(1.0), scales), tuned.ridge)
     if _is_open_laplacian(given) or (is_auto(given) and (late or _only_bins(estimator))):
@@ -129,6 +130,11 @@ def _refuse_categories(kernel: Any, sample: Sample) -> None:
 
 def _of(tuned: Tuned, best: Judged) -> Learned:
     return Learned(tuned, best.kernel, best.ridge)
+
+
+def _given(estimator: Preparation) -> Kernel:
+    """Return the kernel that was given, with the columns that it sees by their places."""
+    return Kernel.resolve(estimator.kernel).placed(estimator._names)
 
 
 def _is_open_laplacian(kernel: Any) -> bool:

@@ -89,9 +89,11 @@ def two_sample_test(
         Weights of the rows, for means over them; those of blocks come with these. For
         "permutation" only.
     kernel : str or Kernel
-        Shift-invariant; "auto": Gaussian, its bandwidth the median distance of rows of both.
+        One with random features; "auto": Gaussian, its bandwidth the median distance of rows of
+        both.
     size : int
-        The number of random features, even: the test knows differences that these see.
+        The number of random features: the test knows differences that these see. Waves come in
+        pairs, so it is even for them.
     method : "permutation" or "normal"
     permutations : int
         The smallest p-value is 1 / (permutations + 1).

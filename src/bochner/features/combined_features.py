@@ -14,7 +14,7 @@ from bochner.features.combined_basis import ProductBasis, SeenBasis, SumBasis
 from bochner.features.feature_map import FeatureMap
 from bochner.features.maps_of_kernels import MAPS, map_of
 from bochner.features.random_basis import RandomBasis
-from bochner.features.sizes import checked_size
+from bochner.features.sizes import whole_draws
 from bochner.kernels import (
     GeneralProduct,
     GeneralScaled,
@@ -37,7 +37,8 @@ class SumFeatures(FeatureMap):
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The most functions: as many draws as there is room for. None means that there is no end to
+        them.
     """
 
     basis_type: ClassVar[type[Any]] = RandomBasis
@@ -55,9 +56,8 @@ class SumFeatures(FeatureMap):
         numbers, kernels = zip(*terms(kernel), strict=True)
         parts = _parts(kernels, sample, seed, dtype, memory)
         widths = [_width(part, sample) for part in parts]
-        basis = SumBasis(parts, numbers, widths, None)
-        size = checked_size(self.size, basis.atom)
-        return basis if size is None else SumBasis(parts, numbers, widths, size)
+        size = whole_draws(self.size, SumBasis(parts, numbers, widths, None).atom)
+        return SumBasis(parts, numbers, widths, size)
 
 
 @dataclass
@@ -67,7 +67,8 @@ class ProductFeatures(FeatureMap):
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The most functions: as many draws as there is room for. None means that there is no end to
+        them.
     """
 
     basis_type: ClassVar[type[Any]] = RandomBasis
@@ -85,9 +86,8 @@ class ProductFeatures(FeatureMap):
         number, kernels = factors(kernel)
         parts = _parts(kernels, sample, seed, dtype, memory)
         widths = [_width(part, sample) for part in parts]
-        basis = ProductBasis(parts, number, widths, None)
-        size = checked_size(self.size, basis.atom)
-        return basis if size is None else ProductBasis(parts, number, widths, size)
+        size = whole_draws(self.size, ProductBasis(parts, number, widths, None).atom)
+        return ProductBasis(parts, number, widths, size)
 
 
 @dataclass

@@ -55,8 +55,8 @@ class FeatureMap(Component, ABC, family="features"):
         some = f", such as {', '.join(map(repr, known))}" if known else ""
         raise ValueError(
             f"{type(self).__name__} features exist for {_spoken(self.kernel_type)} kernels{some}; "
-            f"got {kernel!r}. features='random' finds the features of a kernel, and "
-            "features='centers' takes any."
+            f"got {kernel!r}. Choose such a kernel, or other features: 'random' are those that "
+            "belong to a kernel, 'centers' take any."
         )
 
     def categories(self, n_columns: int) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from bochner.data.batch import Batch
 from bochner.features.feature_map import FeatureMap
 from bochner.features.random_basis import RandomBasis
 from bochner.features.selected_basis import SelectedBasis, selected
+from bochner.features.sizes import whole_draws
 from bochner.kernels import Kernel
 
 LEVERAGE = 0x1E7E2  # keeps these draws apart from others of the same seed
@@ -100,7 +101,7 @@ class Leverage(FeatureMap, name="leverage"):
         self._check()
         features: FeatureMap = FeatureMap.resolve(self.inner)
         basis = _endless(features.build(kernel, sample, seed, dtype, memory))
-        draws = self._draws(basis.atom)
+        draws = (whole_draws(self.size, basis.atom) or 0) // basis.atom
         width = self.pool * draws * basis.atom
         some = sample[:: -(-len(sample) // self.rows)]
         Z = basis.gain(width) * basis.columns(basis.encode(some.X), 0, width)
@@ -110,14 +111,6 @@ class Leverage(FeatureMap, name="leverage"):
         chosen, times = _systematic(chances, draws, Random(seed, LEVERAGE))
         scales = basis.gain(width) * np.sqrt(times / (draws * chances[chosen]))
         return selected(basis, chosen, scales)
-
-    def _draws(self, atom: int) -> int:
-        if self.size < atom:
-            raise ValueError(
-                f"These features are drawn {atom} at a time, so size of Leverage must be at least "
-                f"{atom}; got {self.size}."
-            )
-        return self.size // atom
 
     def _scores(self, Z: NDArray[Any]) -> NDArray[np.float64]:
         """Return the ridge leverage scores of the columns of Z."""

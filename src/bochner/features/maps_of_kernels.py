@@ -21,10 +21,12 @@ def map_of(kernel: Kernel, size: int | None = None) -> FeatureMap:
     """Return the map that belongs to a kernel, or refuse one that has none."""
     if (known := _known(kernel)) is not None:
         return known(size)  # type: ignore[no-any-return]
-    names = ", ".join(kind.__name__ for kind in MAPS)
+    recipes = {name: recipe() for name, recipe in Kernel.registry.items()}
+    names = ", ".join(repr(name) for name in sorted(recipes) if has_map(recipes[name]))
     raise ValueError(
-        f"No random features are known of {kernel!r}; kernels of these kinds have some: {names}. "
-        "Use features='centers', which takes any kernel, or give its features as a RandomProcess."
+        f"No random features are known of {kernel!r}; these kernels have some, and what is made of "
+        f"them: {names}. Give its features as a RandomProcess; kernel functions at centres "
+        "(features='centers') need none."
     )
 
 

@@ -68,9 +68,8 @@ class RandomFeatures(FeatureMap, name="random"):
     Parameters
     ----------
     size : int or None
-        The number of functions, a multiple of those that are drawn together: 2 for a wave, the
-        product for a product of kernels, as many of each part for a sum. None means that there is
-        no end to them.
+        The number of functions; of sums and products as many as there is room for whole draws, of
+        which all parts have the same number. None means that there is no end to them.
 
     Examples
     --------

@@ -35,11 +35,11 @@ class FeaturePosterior(Posterior):
         noise phi(x)'A^-1 phi(x) + k(x, x) - phi(x)'phi(x)
 
     (Rasmussen and Williams 2006, Gaussian processes for machine learning, Eq. 2.11). The rest of
-    k(x, x) is 0 for Fourier features. For centres it is what they cannot know of f, so that
-    far from them the variance is the prior's (the deterministic training conditional of
-    Quinonero-Candela and Rasmussen 2005, A unifying view of sparse approximate Gaussian process
-    regression); if all rows are centres the posterior is exact. For bins it counts those that no
-    row was met in.
+    k(x, x) is left out for random features, which stand for all of k. For centres it is what they
+    cannot know of f, so that far from them the variance is the prior's (the deterministic training
+    conditional of Quinonero-Candela and Rasmussen 2005, A unifying view of sparse approximate
+    Gaussian process regression); if all rows are centres the posterior is exact. For bins it
+    counts those that no row was met in.
 
     `noises` has a variance for each output, in `units`.
     """

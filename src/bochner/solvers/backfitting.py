@@ -80,7 +80,13 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     tol: float = 1e-3
 
     def check(self, problem: Problem) -> None:
-        """Refuse hyperparameters out of range."""
+        """Refuse other losses, and hyperparameters out of range."""
+        if not isinstance(problem.loss, self.loss_type):
+            raise ValueError(
+                "Backfitting needs a squared loss or one that is made of absolute values; got "
+                f"{type(problem.loss).__name__}. Choose another loss, or another solver, such as "
+                "CoordinateDescent."
+            )
         super().check(problem)
         require_tolerance(self.tol)
         if not 0 < self.step < 2:

@@ -31,7 +31,7 @@ from bochner.solvers.doubly_stochastic_state import (
 from bochner.solvers.ledger import Ledger
 from bochner.solvers.look import Look, Residuals
 from bochner.solvers.opening import best_constant, top_eigenvalue
-from bochner.solvers.refinement import Refinement, frequencies_of, on_refined
+from bochner.solvers.refinement import Refinement, frequencies_of, on_refined, require_refinement
 from bochner.solvers.solver import Memo, Solver
 from bochner.solvers.step_rules import Move, Pace, StepRule
 
@@ -97,7 +97,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         if self.averaging is not None and not self.averaging >= 0:
             raise ValueError(f"averaging must be None or at least 0; got {self.averaging!r}.")
         if self.refinement is not None:
-            self.refinement.check(problem)
+            require_refinement(self.refinement).check(problem)
 
     def rows_per_batch(self, problem: Problem) -> int:
         """Return the batch size; small sets are one batch."""

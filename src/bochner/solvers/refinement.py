@@ -102,6 +102,13 @@ class Refinement(Component, family="refinement"):
         return (look, move) if best is look else (best, decide(best))
 
 
+def require_refinement(given: Any) -> Refinement:
+    """Return the refinement, or refuse what is none."""
+    if isinstance(given, Refinement):
+        return given
+    raise ValueError(f"refinement must be None or Refinement(steps, rate); got {given!r}.")
+
+
 def objective(look: Look, move: Move) -> float:
     """Return the batch's loss after a move, and the penalty on the block."""
     residuals = look.residuals

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +83,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
         for part, needed in parts:
             if not isinstance(part, needed):
                 raise ValueError(
-                    f"{type(self).__name__} needs a {_spoken(needed)}; got "
+                    f"{type(self).__name__} needs a {needed.__name__}; got "
                     f"{type(part).__name__}. Choose another solver or another "
                     f"{'loss' if isinstance(part, Loss) else 'feature map'}."
                 )
@@ -171,8 +171,3 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     def predictions(self, problem: Problem, state: S, memo: Memo) -> NDArray[Any]:
         """Evaluate the function at the rows of a memo."""
         return self.expansion(problem, state).evaluate(memo.code)
-
-
-def _spoken(needed: Any) -> str:
-    """Return the name of a type, or those of a union of types."""
-    return " or ".join(kind.__name__ for kind in get_args(needed) or (needed,))
