@@ -21,7 +21,7 @@ from bochner.features.sizes import checked_size
 from bochner.kernels import Kernel, PowerSeries
 from bochner.kernels.inner_product import median_square
 
-DEGREES = 64  # powers beyond are left out
+MISSING = 1e-6  # of k(x, x) at the median row may be in powers that the features lack
 LAWS = ("proportional", "geometric")
 
 
@@ -72,7 +72,7 @@ class Maclaurin(FeatureMap, name="maclaurin"):
         """Return the basis; the median length of a row is that of the sample."""
         series = self.required(kernel)
         length, rows = sqrt(median_square(sample.X)), Centring.in_place(sample.X, dtype)
-        parts = _parts(series, length)
+        parts = parts_of(series, length)
         law = self._law(parts)
         return MaclaurinBasis(parts, law, length, checked_size(self.size, 1), rows, seed, memory)
 
@@ -80,8 +80,7 @@ class Maclaurin(FeatureMap, name="maclaurin"):
         if self.degrees not in LAWS:
             names = " or ".join(map(repr, LAWS))
             raise ValueError(f"The law of degrees must be {names}; got {self.degrees!r}.")
-        halves = (parts > 0) * 0.5 ** np.arange(DEGREES)
-        weights = parts if self.degrees == "proportional" else halves
+        weights = parts if self.degrees == "proportional" else _halves(parts > 0)
         return Degrees(weights / weights.sum())
 
 
@@ -114,8 +113,9 @@ class MaclaurinBasis(WholeUnits):
         memory: int | None = None,
     ) -> None:
         self.law, self.length = law, length
-        ratios = np.divide(parts, law.probabilities, out=np.zeros(DEGREES), where=parts > 0)
-        self.heights = np.sqrt(ratios)
+        drawn = law.probabilities > 0
+        self.heights = np.zeros(len(parts))
+        self.heights[drawn] = np.sqrt(parts[drawn] / law.probabilities[drawn])
         numbers = rows.n_columns * law.mean + 1
         super().__init__(size, rows, seed, int(UNIT * numbers) * rows.dtype.itemsize, memory)
 
@@ -139,11 +139,26 @@ class MaclaurinBasis(WholeUnits):
         place_columns(values, parameters.places, parameters.heights, out, first)
 
 
-def _parts(kernel: PowerSeries, length: float) -> NDArray[np.float64]:
-    """Return the terms of the kernel at rows of a length; powers alone might overflow."""
-    terms = kernel.terms(DEGREES)
-    logs = np.log(terms, out=np.full(DEGREES, -np.inf), where=terms > 0)
-    return np.exp(logs + 2 * np.log(length) * np.arange(DEGREES))  # type: ignore[no-any-return]
+def parts_of(kernel: PowerSeries, length: float) -> NDArray[np.float64]:
+    """Return the terms of the kernel at rows of a length, or refuse if they are not all of it."""
+    value = np.array([length**2])
+    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused
+        kernel.evaluate(value)
+        parts = np.exp(kernel.log_parts(length))
+        if (1 - MISSING) * value[0] < parts.sum() < np.inf:
+            return np.asarray(parts, np.float64)
+    raise ValueError(
+        f"Random Maclaurin features of {kernel!r} have powers below {len(parts)} of the inner "
+        f"product, whose sum must be k(x, x) at rows of the median length {length:.3g}; it is "
+        f"{parts.sum():.3g} of {value[0]:.3g}. Scale the rows or change the kernel so that its "
+        "values are near 1; Exponential needs a larger bandwidth."
+    )
+
+
+def _halves(present: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return 2^-n of the degrees that are present, counted from the first of these."""
+    powers = 0.5 ** np.maximum(np.arange(len(present)) - np.argmax(present), 0)
+    return np.where(present, powers, 0.0)
 
 
 def _signs(shape: tuple[int, int], rng: Random, dtype: np.dtype[Any]) -> NDArray[Any]:

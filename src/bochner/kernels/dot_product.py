@@ -19,8 +19,8 @@ class DotProduct(PowerSeries, name="dot_product"):
     """A kernel given by its Maclaurin coefficients, k(a, b) = sum_n coefficients_n (a'b)^n.
 
     A function f(a'b) is a kernel exactly if no coefficient of its Maclaurin series is negative
-    (Kar and Karnick 2012, Random feature maps for dot product kernels, Theorem 1). An endless
-    series is cut where the rows' products make its terms small.
+    (Kar and Karnick 2012, Random feature maps for dot product kernels, Theorem 1). Cut an
+    endless series where the rows' products make its terms small.
 
     Parameters
     ----------
@@ -49,10 +49,11 @@ class DotProduct(PowerSeries, name="dot_product"):
         self.check()
         return replace(self)
 
-    def terms(self, count: int) -> NDArray[np.float64]:
-        """Return the coefficients, with zeros behind them."""
-        known = np.asarray(self.coefficients, np.float64)[:count]
-        return np.pad(known, (0, count - len(known)))
+    def log_parts(self, length: float) -> NDArray[np.float64]:
+        """Return the logarithms of the coefficients times the powers of length^2."""
+        terms = np.asarray(self.coefficients, np.float64)
+        logs = np.log(terms, out=np.full(len(terms), -np.inf), where=terms > 0)
+        return logs + 2 * np.log(length) * np.arange(len(terms))  # type: ignore[no-any-return]
 
     def evaluate(self, products: Array) -> None:
         """Sum the series from its end (Horner)."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import comb, isfinite
+from math import isfinite, log
 from numbers import Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
 
 from bochner.compute.random import Random
 from bochner.kernels.inner_product import median_square, whole_number
@@ -73,11 +74,12 @@ class Polynomial(PowerSeries, name="polynomial"):
             )
         return float(self.scale)
 
-    def terms(self, count: int) -> NDArray[np.float64]:
-        """Return the binomial coefficients times powers of scale and constant."""
-        p, c, s = self.degree, float(self.constant), self.factor
-        terms = [comb(p, n) * s**n * c ** (p - n) for n in range(min(count, p + 1))]
-        return np.array(terms + [0.0] * (count - len(terms)))
+    def log_parts(self, length: float) -> NDArray[np.float64]:
+        """Return the logarithms of binomial coefficients times powers of scale and constant."""
+        p, n = self.degree, np.arange(self.degree + 1)
+        binomials = gammaln(p + 1) - gammaln(n + 1) - gammaln(p - n + 1)
+        powers = n * (log(self.factor) + 2 * log(length)) + xlogy(p - n, float(self.constant))
+        return np.asarray(binomials + powers, np.float64)
 
     def evaluate(self, products: Array) -> None:
         """Take the power; multiplying is faster than a general power."""

@@ -23,8 +23,12 @@ class PowerSeries(InnerProduct):
     """
 
     @abstractmethod
-    def terms(self, count: int) -> NDArray[np.float64]:
-        """Return the coefficients of the powers 0, ..., count - 1."""
+    def log_parts(self, length: float) -> NDArray[np.float64]:
+        """Return log(terms_n length^2n), n = 0, 1, 2, ..., the parts of k(x, x) at |x| = length.
+
+        Logarithms, since the factors may be beyond all numbers where their product is not. An
+        endless series is cut.
+        """
 
     @abstractmethod
     def evaluate(self, products: Array) -> None:
