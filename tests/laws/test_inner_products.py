@@ -76,6 +76,19 @@ def test_the_terms_of_a_polynomial_are_binomial():
     np.testing.assert_allclose(np.exp(Polynomial(2, 0.0, 2.0).log_parts(3.0)), [0, 0, 4 * 81])
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    "kernel", [Exponential(1.0), Polynomial(31, 1.0, 1.0), DotProduct([0.0] * 31 + [1.0])], ids=repr
+)
+def test_values_that_are_no_numbers_are_refused(kernel, kind):
+    X = rows().astype(np.float32)
+    X[7] *= 30
+    for values in (kernel.diagonal, kernel, lambda A: kernel(A, kind(X))):
+        with pytest.raises(ValueError, match=r"too large for float32\. Scale the rows"):
+            values(kind(X))
+    assert np.isfinite(kernel(kind(X[:7]))).all()
+
+
 def test_coefficients_may_be_arrays():
     assert DotProduct(np.array([1.0, 2.0])) == DotProduct([1.0, 2.0])
     assert DotProduct([1.0]) != DotProduct([2.0])

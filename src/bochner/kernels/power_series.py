@@ -40,9 +40,10 @@ class PowerSeries(InnerProduct):
 
     def diagonal(self, A: Rows) -> Array:
         """Return the kernel of |a|^2 of each row."""
-        squares = squared_norms(checked_rows(A))
-        self.evaluate(squares)
-        return squares
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
+            squares = squared_norms(checked_rows(A))
+            self.evaluate(squares)
+        return finite(squares, self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,21 @@ class ProductsAgainst(Against):
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write products and replace them by values."""
-        fill_products(alike(A, self.B), self.B[start:stop], out)
-        self.kernel.evaluate(out)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
+            fill_products(alike(A, self.B), self.B[start:stop], out)
+            self.kernel.evaluate(out)
+        finite(out, self.kernel)
+
+
+def finite(values: Array, kernel: PowerSeries) -> Array:
+    """Return the values, or refuse those that are beyond the numbers of their dtype."""
+    if np.isfinite(values).all():
+        return values
+    raise ValueError(
+        f"The values of {kernel!r} must be finite; of some rows they are too large for "
+        f"{values.dtype}. Scale the rows to similar lengths, by Normalizer for one, or take a "
+        "larger bandwidth, a smaller scale, a lower degree or smaller coefficients."
+    )
 
 
 def fill_products(A: Rows, B: Rows, out: Array) -> None:
