@@ -96,6 +96,15 @@ def test_frequencies_of_a_tiny_power_are_finite():
     assert np.abs(frequencies).max() < 10 * HIGHEST
 
 
+@pytest.mark.parametrize("power", [0.2, 0.05])
+def test_far_rows_are_told_apart_in_single_precision(power):
+    X, kernel = (300 * A).astype(np.float32), ExponentialPower(1.0, power=power)
+    Z = RandomFourier(kernel, 8192, random_state=0).fit_transform(X)
+    assert Z.dtype == np.float32
+    error = (Z @ Z.T - kernel(X))[np.triu_indices(len(X), 1)]
+    assert abs(error.mean()) < 0.015
+
+
 @pytest.mark.parametrize(
     "kernel",
     [

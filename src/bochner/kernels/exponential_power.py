@@ -18,9 +18,10 @@ from bochner.kernels.rows import Array
 
 MULTIPLIER = 0.5
 
-# Small powers have frequencies beyond all numbers. Those above this many per bandwidth tell apart
-# only rows that are a millionth of it from each other, and lower ones do so, too.
-HIGHEST = 1e6
+# Small powers have frequencies beyond all numbers. In single precision phases from 2^23 turns on
+# are whole numbers of them, at which all rows look alike: with at most this many per bandwidth rows
+# of 1,000 bandwidths are still told apart. What would be higher takes close rows for equal ones.
+HIGHEST = 1e4
 
 
 @dataclass
@@ -31,7 +32,8 @@ class ExponentialPower(NormalMixture, name="exponential_power"):
     positive stable number s has the mean E exp(-s t) = exp(-t^(power / 2)), so that the frequencies
     are sqrt(2 s) / bandwidth times standard normal ones (Samorodnitsky and Taqqu 1994, Stable
     non-Gaussian random processes, Proposition 2.5.2). Power 1 is the Laplacian kernel of the
-    Euclidean norm, power 2 the Gaussian kernel with bandwidth / sqrt(2).
+    Euclidean norm, power 2 the Gaussian kernel with bandwidth / sqrt(2). Random features of small
+    powers take rows that are closer than bandwidth / 10,000 for more alike than they are.
 
     Parameters
     ----------
