@@ -110,17 +110,17 @@ def test_stratified_numbers_have_their_law_closely_and_no_order():
 
 
 def test_quasi_random_numbers_are_numbered():
-    whole = QuasiRandom(Random(7, 0), 0)
+    whole = QuasiRandom(Random(7, 0), 0, 600)
     first, second = whole.uniform((5, 600)), whole.uniform(600)
-    part = QuasiRandom(Random(7, 3), 300)
+    part = QuasiRandom(Random(7, 3), 300, 300)
     np.testing.assert_array_equal(part.uniform((5, 300)), first[:, 300:])
     np.testing.assert_array_equal(part.uniform(300), second[300:])
-    other = QuasiRandom(Random(8, 0), 0).uniform((5, 600))
+    other = QuasiRandom(Random(8, 0), 0, 600).uniform((5, 600))
     assert np.abs(other - first).max() > 0.1
 
 
 def test_every_interval_of_a_base_gets_its_share():
-    points = QuasiRandom(Random(0, 0), 2**12).uniform((6, 3**5 * 64))
+    points = QuasiRandom(Random(0, 0), 2**12, 3**5 * 64).uniform((6, 3**5 * 64))
     assert points.min() > 0
     assert points.max() < 1
     for base, coordinate in zip((2, 3, 5, 7, 11, 13), points, strict=True):
@@ -131,14 +131,14 @@ def test_every_interval_of_a_base_gets_its_share():
 
 
 def test_pairs_of_quasi_random_coordinates_are_more_even_than_random_ones():
-    points = QuasiRandom(Random(0, 0), 0).uniform((40, 4096))
+    points = QuasiRandom(Random(0, 0), 0, 4096).uniform((40, 4096))
     for pair in (points[:2], points[7:9], points[38:]):
         counts, *_ = np.histogram2d(*pair, bins=16, range=[[0, 1], [0, 1]])
         assert counts.var() < 0.8 * 16  # of random points it is the mean, 16
 
 
 def test_a_quasi_random_point_is_uniform_by_itself():
-    numbers = [QuasiRandom(Random(seed, 0), 5).uniform((3, 1))[:, 0] for seed in range(500)]
+    numbers = [QuasiRandom(Random(seed, 0), 5, 1).uniform((3, 1))[:, 0] for seed in range(500)]
     for coordinate in np.transpose(numbers):
         assert stats.kstest(coordinate, stats.uniform.cdf).pvalue > 1e-3
 
@@ -154,7 +154,7 @@ def test_a_quasi_random_point_is_uniform_by_itself():
     ],
 )
 def test_quasi_random_numbers_have_their_law_closely(draw, law):
-    for numbers in draw(QuasiRandom(Random(1, 0), 0)):
+    for numbers in draw(QuasiRandom(Random(1, 0), 0, 4000)):
         assert stats.kstest(numbers, law.cdf).statistic < 0.005  # of random ones about 0.014
 
 

@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.special import gamma, j0, kv
 from sklearn.base import clone
 
-from bochner import KernelRegressor, OrthogonalFourier, RandomFourier
+from bochner import KernelRegressor, OrthogonalFourier, QuasiMonteCarloFourier, RandomFourier
 from bochner.compute.random import Random
 from bochner.kernels import (
     Cauchy,
@@ -170,6 +170,12 @@ def test_spectral_kernels_work_with_features_scales_and_machines():
         np.testing.assert_allclose(Z @ Z.T, kernel(X[:50]), atol=0.08)
     model = KernelRegressor(kernel=2 * kernel, random_state=0).fit(X, np.sin(X[:, 0]))
     assert model.score(X, np.sin(X[:, 0])) > 0.95
+
+
+def test_points_that_are_not_the_last_side_of_a_shape_are_refused():
+    kernel = Spectral(lambda n, size, rng: rng.normal((size, n)).T)
+    with pytest.raises(ValueError, match=r"last side of a shape; got the shape \(1, 5\)"):
+        QuasiMonteCarloFourier(kernel, 512).fit(A)
 
 
 def test_spectral_kernels_take_sparse_rows():

@@ -19,8 +19,9 @@ class QuasiRandom(Random):
     """The coordinates of Halton points in place of random numbers.
 
     A law is met by its inverse distribution function. The last side of a shape is the points, the
-    numbers first, ..., first + size - 1 of an endless sequence; the others are coordinates, each of
-    which is used once: those of the first call, then those of the second, and so on.
+    numbers first, ..., first + size - 1 of an endless sequence; any other is refused. The other
+    sides are coordinates, each of which is used once: those of the first call, then those of the
+    second, and so on.
 
     Coordinate j of point i is the digits of i in the j-th prime base b, in reverse order after the
     point (Halton 1960, On the efficiency of certain quasi-random sequences of points in evaluating
@@ -34,16 +35,24 @@ class QuasiRandom(Random):
         Its seed determines how digits are scrambled; integers come from it.
     first : int
         The number of the first point.
+    size : int
+        The number of points.
     """
 
-    def __init__(self, rng: Random, first: int) -> None:
+    def __init__(self, rng: Random, first: int, size: int) -> None:
         self.seed, self.path, self.bits = rng.seed, rng.path, rng.bits
-        self.first, self.used = first, 0
+        self.first, self.size, self.used = first, size, 0
         self.scrambling = Random(rng.seed, HALTON)
 
     def uniform(self, shape: Shape) -> NDArray[np.float64]:
         """Return the next coordinates of the points."""
         *sides, size = (shape,) if isinstance(shape, int) else shape
+        if size != self.size:
+            raise ValueError(
+                f"Quasi-random numbers are drawn for {self.size} points, which must be the last "
+                f"side of a shape; got the shape {shape}. Draw (n_columns, size), and transpose "
+                "nothing, or take independent numbers (drawing='plain')."
+            )
         count = prod(sides)
         bases = primes(self.used + count)[self.used :]
         self.used += count

@@ -42,6 +42,7 @@ class Spectral(ShiftInvariant):
         `sampler(n_columns, size, rng)` returns angular frequencies as an array of the shape
         (n_columns, size). Random numbers come from `rng` (`rng.normal((n_columns, size))`,
         `rng.uniform(size)`, ...) and from nothing else: frequencies are drawn again from seeds.
+        `size` is the last side of every shape, by which "quasi_monte_carlo" tells them apart.
     function : callable or None
         The kernel as a function of differences: `function(D)` of an array (n, n_columns) returns
         the n values of k.

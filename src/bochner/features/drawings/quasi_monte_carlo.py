@@ -21,6 +21,10 @@ class QuasiMonteCarlo(MatrixDrawing, name="quasi_monte_carlo"):
     hundreds it is about the same. Unit i holds the points 256 i, ..., 256 i + 255.
     """
 
+    def check(self, kernel: ShiftInvariant, n_columns: int) -> None:
+        """Draw one frequency: numbers whose last side is not the frequencies are refused there."""
+        kernel.frequencies(n_columns, 1, QuasiRandom(Random(0), 0, 1))
+
     def numbers(self, kernel: ShiftInvariant, size: int, rng: Random) -> Random:
         """Return the coordinates of the points that belong to the unit."""
-        return QuasiRandom(rng, rng.path[-1] * size)
+        return QuasiRandom(rng, rng.path[-1] * size, size)
