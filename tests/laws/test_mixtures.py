@@ -159,7 +159,7 @@ def test_differences_come_in_pieces(monkeypatch):
     seen.clear()
     np.testing.assert_array_equal(kernel(A, B), whole)
     assert max(seen) == 7 * len(B)
-    assert sum(seen) == len(A) * len(B)
+    assert sum(seen) == len(A) * len(B) + 1  # the value at 0
 
 
 def test_spectral_kernels_work_with_features_scales_and_machines():
@@ -210,3 +210,5 @@ def test_what_users_give_is_checked(sampler, function, message):
 def test_a_function_that_is_not_1_at_0_is_refused_with_what_to_do():
     with pytest.raises(ValueError, match=r"must be 1 at 0.*got 2.0.*2.0 \* Spectral"):
         Spectral(ring, lambda D: 2 * ripples(D)).resolved(A, Random(0))
+    with pytest.raises(ValueError, match="must be 1 at 0"):
+        Spectral(ring, lambda D: 2 * ripples(D))(A)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral
 from threading import RLock
 from typing import Any, Self
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from bochner.compute.products import product
 from bochner.compute.random import Random
 from bochner.kernels.against import Against
+from bochner.kernels.inner_product import whole_number
 from bochner.kernels.kernel import Kernel
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 
@@ -48,7 +48,7 @@ class RandomProcess(Kernel):
     draws : int
         Draws behind the matrix, rounded up to a multiple of 64. Features do not depend on it.
     seed : int
-        Determines the draws behind the matrix.
+        A whole number from 0 on, which determines the draws behind the matrix.
 
     Examples
     --------
@@ -72,17 +72,14 @@ class RandomProcess(Kernel):
         return replace(self)
 
     def check(self) -> None:
-        """Raise a ValueError if a function cannot be called or there are no draws."""
+        """Raise a ValueError if a function cannot be called, or there are no draws or no seed."""
         if not callable(self.function) or not callable(self.sampler):
             raise ValueError(
                 "RandomProcess needs two functions, function(omega, X) and sampler(n_columns, "
                 f"size, rng); got {self.function!r} and {self.sampler!r}."
             )
-        whole = isinstance(self.draws, Integral) and not isinstance(self.draws, bool)
-        if not whole or self.draws < 1:
-            raise ValueError(
-                f"draws of RandomProcess must be a whole number from 1 on; got {self.draws!r}."
-            )
+        whole_number(self.draws, "draws of RandomProcess", 1)
+        whole_number(self.seed, "seed of RandomProcess", 0)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy: there is nothing to resolve."""

@@ -96,12 +96,7 @@ class Spectral(ShiftInvariant):
         """Return a copy, if the function is 1 at 0."""
         self.check()
         if self.function is not None:
-            value = float(self._values(np.zeros((1, checked_rows(X).shape[1])))[0])
-            if abs(value - 1) > 1e-6:
-                raise ValueError(
-                    f"The function of Spectral must be 1 at 0, as the mean of cosines is; got "
-                    f"{value}. Divide it by this, and multiply the kernel: {value} * Spectral(...)."
-                )
+            self._require_one(checked_rows(X).shape[1])
         return replace(self)
 
     def tile(self, A: Rows, B: Rows) -> Array:
@@ -112,6 +107,7 @@ class Spectral(ShiftInvariant):
         out = np.empty((len(A), len(B)), A.dtype)
         if out.size == 0:
             return out
+        self._require_one(B.shape[1])
         for rows in tiles(len(A), max(1, NUMBERS // B.size)):
             differences = A[rows, None] - B
             out[rows] = self._values(differences.reshape(-1, B.shape[1])).reshape(-1, len(B))
@@ -137,6 +133,14 @@ class Spectral(ShiftInvariant):
             frequencies = self.frequencies(A.shape[1], PIECE, rng) / (2 * pi)
             total += _waves(A, frequencies) @ _waves(B, frequencies).T
         return (total / SIZE).astype(A.dtype)
+
+    def _require_one(self, n_columns: int) -> None:
+        value = float(self._values(np.zeros((1, n_columns)))[0])
+        if abs(value - 1) > 1e-6:
+            raise ValueError(
+                f"The function of Spectral must be 1 at 0, as the mean of cosines is; got "
+                f"{value}. Divide it by this, and multiply the kernel: {value} * Spectral(...)."
+            )
 
     def _values(self, differences: Array) -> Array:
         assert self.function is not None
