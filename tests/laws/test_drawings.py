@@ -151,6 +151,13 @@ def test_what_only_a_matrix_can_do_is_refused(drawing):
         assert built("orthogonal", kernel=kernel).size == 1024
 
 
+@every_fast
+@pytest.mark.parametrize("count", [1, 3, COLUMNS + 1])
+def test_scales_of_other_columns_are_refused(drawing, count):
+    with pytest.raises(ValueError, match=f"each of the {COLUMNS} columns; got {count} scales"):
+        built(drawing, kernel=Stretched(Gaussian(1.0), np.ones(count)))
+
+
 def test_an_unknown_drawing_is_refused_by_name():
     with pytest.raises(ValueError, match=r"drawing must be one of 'fastfood', 'orthogonal'"):
         built("sobol")

@@ -16,6 +16,7 @@ from bochner.compute.stratified_random import StratifiedRandom
 from bochner.features.drawings.drawing import PAIRS, Drawing
 from bochner.kernels import NormalMixture, Product, Scaled, ShiftInvariant, Stretched, Sum
 from bochner.kernels.rows import dense
+from bochner.kernels.stretched import column_scales
 
 LEAST = 64  # columns of a block: random signs of fewer are too far from uniform directions
 
@@ -119,7 +120,8 @@ def factors_of(kernel: ShiftInvariant, n_columns: int) -> NDArray[np.float64]:
     if isinstance(kernel, Scaled):
         return factors_of(kernel.kernel, n_columns)
     if isinstance(kernel, Stretched):
-        return factors_of(kernel.kernel, n_columns) / np.asarray(kernel.scales, np.float64)
+        scales = column_scales(kernel.kernel, kernel.scales, n_columns)
+        return factors_of(kernel.kernel, n_columns) / scales
     return np.ones(n_columns)
 
 
