@@ -17,8 +17,8 @@ from bochner.estimators.compatibility import (
     solvers_on,
     tables,
 )
-from bochner.features import FeatureMap, map_of
-from bochner.kernels import Delta, Gaussian, Kernel, Laplacian, Polynomial
+from bochner.features import Drawing, FeatureMap, Fourier, map_of
+from bochner.kernels import Delta, Gaussian, Kernel, Laplacian, Mapped, Polynomial
 from bochner.solvers import Solver
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -69,6 +69,23 @@ def test_features_are_built_exactly_of_the_kernels_that_they_take(name):
         assert happens(lambda: map_.build(kernel, sample, 0)) == (features in features_of(kernel))  # noqa: B023
         if features in features_of(kernel):
             assert isinstance(map_.build(kernel, sample, 0), map_.basis_type)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(1.0).stretched(np.ones(5)),
+        Gaussian(1.0).on(4) * (2 * Gaussian(1.0)),
+        Mapped(Gaussian(1.0), np.eye(5)[:, :2]),
+        Laplacian(1.0).on(4),
+    ],
+    ids=repr,
+)
+def test_waves_of_kernels_of_some_number_of_columns_are_built_as_they_say(kernel):
+    sample = ArraySource(np.random.default_rng(0).normal(size=(20, 5))).sample(20)
+    for drawing in sorted(Drawing.registry):
+        map_ = Fourier(64, drawing)
+        assert happens(lambda: map_.build(kernel, sample, 0)) == map_.takes(kernel)  # noqa: B023
 
 
 @every_map

@@ -50,6 +50,14 @@ class HadamardDrawing(Drawing):
         """Return at least one block."""
         return max(PAIRS, power_of_two(n_columns))
 
+    def takes(self, kernel: ShiftInvariant) -> bool:
+        """Whether the kernel has scales."""
+        try:
+            scales_of(kernel, 1, Random(0))
+        except ValueError:
+            return False
+        return True
+
     def check(self, kernel: ShiftInvariant, n_columns: int) -> None:
         """Ask for one scale: other kernels are refused there."""
         scales_of(kernel, 1, Random(0))

@@ -8,9 +8,10 @@ from bochner.compute.hadamard import power_of_two
 from bochner.compute.orthogonal_random import OrthogonalRandom
 from bochner.compute.random import Random
 from bochner.features.drawings.drawing import PAIRS, MatrixDrawing
-from bochner.kernels import ShiftInvariant
+from bochner.kernels import NormalMixture, ShiftInvariant
 
 LARGEST = 1024  # frequencies of a unit
+FEW_COLUMNS = 3
 
 
 @dataclass
@@ -31,6 +32,19 @@ class Orthogonal(MatrixDrawing, name="orthogonal"):
     def pairs(self, n_columns: int) -> int:
         """Return the next power of two from the number of columns on, within bounds."""
         return min(LARGEST, max(PAIRS, power_of_two(n_columns)))
+
+    def takes(self, kernel: ShiftInvariant) -> bool:
+        """Whether all kernels that it is made of are mixtures of Gaussians, or draw as these do."""
+        if parts := [part for part in vars(kernel).values() if isinstance(part, ShiftInvariant)]:
+            return all(map(self.takes, parts))
+        return isinstance(kernel, NormalMixture) or self._draws(kernel)
+
+    def _draws(self, kernel: ShiftInvariant) -> bool:
+        try:
+            self.check(kernel, FEW_COLUMNS)
+        except ValueError:
+            return False
+        return True
 
     def check(self, kernel: ShiftInvariant, n_columns: int) -> None:
         """Draw one frequency: other kernels are refused there."""
