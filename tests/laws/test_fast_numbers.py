@@ -10,6 +10,8 @@ from bochner.compute.orthogonal_random import OrthogonalRandom
 from bochner.compute.quasi_random import QuasiRandom, primes
 from bochner.compute.random import Random
 from bochner.compute.stratified_random import StratifiedRandom
+from bochner.data import ArraySource
+from bochner.features import Fourier
 from bochner.features.drawings import Fastfood, StructuredOrthogonal
 from bochner.kernels import Gaussian
 
@@ -107,6 +109,21 @@ def test_stratified_numbers_have_their_law_closely_and_no_order():
     assert stats.kstest(second, stats.expon.cdf).statistic < 1e-3
     assert abs(stats.spearmanr(first, second).statistic) < 0.1
     assert abs(stats.spearmanr(first[1:], first[:-1]).statistic) < 0.1
+
+
+def test_products_with_columns_transform_a_block_once(monkeypatch):
+    X, seen = np.random.default_rng(0).normal(size=(256, 1500)), []
+    sample = ArraySource(X).sample(256)
+    basis = Fourier(4096, "fastfood").build(Gaussian(40.0), sample, 0, np.float64)
+
+    def counted(rows, *factors):
+        seen.append(len(rows))
+        return hadamard_products(rows, *factors)
+
+    monkeypatch.setattr("bochner.features.drawings.hadamard.hadamard_products", counted)
+    projected = basis.project(basis.encode(X), X[:, :2])
+    assert sum(seen) == 256
+    np.testing.assert_allclose(projected, basis.columns(basis.encode(X)).T @ X[:, :2], atol=1e-9)
 
 
 def test_quasi_random_numbers_are_numbered():

@@ -38,10 +38,12 @@ class DenseBasis(Basis):
     """A basis of which a tile of Phi is a small dense array; only `fill` and `encode` differ.
 
     Products with at most `few_outputs` columns of weights are made without BLAS, which wants
-    copies of values that are kept.
+    copies of values that are kept. `width` functions are written at once, whole blocks of them:
+    more where some cost as much as all.
     """
 
     few_outputs: int = 0
+    width: int = BLOCK
 
     dtype: np.dtype[Any]
 
@@ -181,11 +183,13 @@ class DenseBasis(Basis):
 
     def blocks(self, tile: Code, first: int, last: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Yield begin, end and the columns begin, ..., end - 1 of a tile, block by block."""
-        space = np.empty(tile.shape[0] * BLOCK, tile.dtype)
-        for begin, end in cuts(first, last, BLOCK):
-            block = space[: tile.shape[0] * (end - begin)].reshape(tile.shape[0], end - begin)
-            self.fill(tile, begin, end, block)
-            yield begin, end, block
+        rows = tile.shape[0]
+        space = np.empty(rows * min(self.width, last - first), tile.dtype)
+        for start, stop in cuts(first, last, self.width):
+            whole = space[: rows * (stop - start)].reshape(rows, stop - start)
+            self.fill(tile, start, stop, whole)
+            for begin, end in cuts(start, stop, BLOCK):
+                yield begin, end, whole[:, begin - start : end - start]
 
 
 def cuts(start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:

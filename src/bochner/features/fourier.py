@@ -124,7 +124,7 @@ class FourierBasis(WaveBasis):
             out[:] = whole[:, start - 2 * first : stop - 2 * first]
 
     def _fill_pairs(self, code: Any, first: int, last: int, out: NDArray[Any]) -> None:
-        for begin, end in cuts(first, last, WIDE):
+        for begin, end in cuts(first, last, max(WIDE, self.width // 2)):
             height = code.shape[0] if end - begin <= NARROW else WIDE_ROWS
             for top in range(0, code.shape[0], height):
                 turns = self.turns(code[top : top + height], begin, end)

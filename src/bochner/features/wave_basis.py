@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from bochner.compute.memory import memory_budget
 from bochner.features.centring import Centring
-from bochner.features.dense_basis import cuts
+from bochner.features.dense_basis import BLOCK, cuts
 from bochner.features.drawings import Drawing
 from bochner.features.seeded_basis import SeededBasis
 from bochner.kernels import ShiftInvariant
+
+WIDEST = 8 * BLOCK  # functions that are written at once: 8 MiB of a tile
 
 
 class WaveBasis(SeededBasis):
@@ -39,6 +41,7 @@ class WaveBasis(SeededBasis):
         self.n_columns, self.dtype = centring.n_columns, centring.dtype
         self.amplitude = sqrt(kernel.variance * (1 if size is None else 2 / size))
         self.pairs = drawing.pairs(self.n_columns)
+        self.width = min(WIDEST, max(BLOCK, self.waves * drawing.together(self.n_columns)))
         unit_bytes = drawing.unit_bytes(self.n_columns, self.dtype)
         super().__init__(seed, self.waves * self.pairs, unit_bytes, memory_budget(memory))
 

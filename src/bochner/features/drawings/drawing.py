@@ -28,6 +28,10 @@ class Drawing(Component, ABC, family="drawing"):
         """Return how many frequencies are a unit: a power of two, at least `PAIRS`."""
         return PAIRS
 
+    def together(self, n_columns: int) -> int:
+        """Return how many frequencies take no longer than one of them."""
+        return 1
+
     def takes(self, kernel: ShiftInvariant) -> bool:
         """Whether the frequencies of a kernel without open defaults can be drawn in this way.
 

@@ -50,6 +50,10 @@ class HadamardDrawing(Drawing):
         """Return at least one block."""
         return max(PAIRS, power_of_two(n_columns))
 
+    def together(self, n_columns: int) -> int:
+        """Return the frequencies of a block."""
+        return max(LEAST, power_of_two(n_columns))
+
     def takes(self, kernel: ShiftInvariant) -> bool:
         """Whether the kernel has scales."""
         try:
@@ -69,7 +73,7 @@ class HadamardDrawing(Drawing):
 
     def draw(self, kernel: ShiftInvariant, n_columns: int, rng: Random, dtype: Any) -> Factors:
         """Return the factors; those of columns (`Stretched`) go into the first diagonals."""
-        n, size = max(LEAST, power_of_two(n_columns)), self.pairs(n_columns)
+        n, size = self.together(n_columns), self.pairs(n_columns)
         blocks = [self.block(n, rng) for _ in range(size // n)]
         diagonals = np.stack([diagonal for diagonal, _ in blocks])
         diagonals[:, 0, :n_columns] *= factors_of(kernel, n_columns)
