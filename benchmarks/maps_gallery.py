@@ -190,7 +190,7 @@ random function of the Gaussian process with this kernel, drawn by the kernel's 
 line of code is the one that the picture was made of (`from bochner.kernels import ...`); give it to
 any machine as `kernel`. This page is written by `benchmarks/maps_gallery.py`."""
 
-FUNCTIONS = """The functions of `Spectral(ring)` and `RandomProcess(bumps, places)`, in which `rng` is
+FUNCTIONS = """The functions of `Spectral(ring)` and `RandomProcess(bumps, places)`; `rng` is
 a stream of random numbers that blocks of features are drawn from:"""
 
 TABLES = """## What goes with what
