@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import nnls
 
 from bochner import AdditiveHomogeneous, HistogramFourier, KernelClassifier, RandomLaplace, features
 from bochner.compute.pool import threads
@@ -147,6 +148,25 @@ def test_any_size_of_sampled_features_is_kept_but_for_a_half_pair(size):
     Phi = basis.columns(basis.encode(rows()))
     for part in ((0, 5), (3, basis.size)):
         np.testing.assert_allclose(basis.columns(basis.encode(rows()), *part), Phi[:, slice(*part)])
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 5])
+def test_few_columns_take_no_more_functions_than_are_of_use(n_columns):
+    X, kernel = np.random.default_rng(0).gamma(1.0, size=(300, n_columns)), ChiSquared()
+    basis = built(features.AdditiveHomogeneous(1024), kernel, X)
+    assert basis.size == min(1024 - (1024 - n_columns) % 2, 129 * n_columns)
+    assert error(basis, kernel, X) < 1e-9 * kernel(X).max()
+
+
+def test_weights_that_do_not_converge_leave_the_high_frequencies_out(monkeypatch):
+    def few(R, target, maxiter):
+        if R.shape[1] > 8:
+            raise RuntimeError("Maximum number of iterations reached.")
+        return nnls(R, target)
+
+    monkeypatch.setattr("bochner.features.spectral_quadrature.nnls", few)
+    basis = built(features.AdditiveHomogeneous(8 * 31), ChiSquared())
+    assert error(basis, ChiSquared(), rows()) < 1e-3
 
 
 @pytest.mark.parametrize("kernel", OTHERS, ids=lambda k: type(k).__name__)

@@ -17,7 +17,7 @@ from bochner.features.dense_basis import DenseBasis
 from bochner.features.feature_map import FeatureMap
 from bochner.features.random_basis import RandomBasis
 from bochner.features.sizes import checked_size
-from bochner.features.spectral_quadrature import ROWS, quadrature
+from bochner.features.spectral_quadrature import MOST, ROWS, quadrature
 from bochner.kernels import Kernel
 from bochner.kernels.additive import Additive
 from bochner.kernels.rows import dense
@@ -40,8 +40,9 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
     Parameters
     ----------
     size : int or None
-        The number of functions; one less if what is left beside one for each column is odd. None
-        means that there is no end to them.
+        The number of functions; one less if what is left beside one for each column is odd, and at
+        most 129 for each column, with which smooth kernels are exact to rounding. None means that
+        there is no end to them.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
 def _sampled(kernel: Additive, X: Any, size: int) -> NDArray[np.float64]:
     """Return columns, turns, shifts and amplitudes of all waves, frequency by frequency."""
     rows, every = _some(X), np.arange(X.shape[1])
-    least, more = divmod((size - len(every)) // 2, len(every))
+    least, more = divmod(min((size - len(every)) // 2, MOST * len(every)), len(every))
     larger = np.sort(np.argsort(-_means(X), kind="stable")[:more])
     smaller = np.setdiff1d(every, larger)
     frequencies, weights = np.zeros((2, least + 2, len(every)))

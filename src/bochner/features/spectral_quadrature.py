@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +15,13 @@ from bochner.kernels.additive import Additive
 ROWS = 64  # of the sample, between all of which the kernel is to be right
 STEPS = np.geomspace(0.4, 6.0, 24)  # times 1 / sqrt(frequencies); wide spectra want long ones
 MANY = 24  # pairs, from which on fewer steps are tried, since each takes longer
+MOST = 64  # pairs: more help no smooth signature, whose error is that of rounding by then
+ROUNDING = 1e-14  # an error that no other step can better
 
 # What few rows leave open, all entries being alike for instance, the signature decides, where
 # z = log(x / y) has the spread that it has between entries of an exponential distribution.
-PRIOR, REACH, KNOTS = 0.01, 16.0, 160
+PRIOR, KNOTS = 0.01, 160
+Z = np.linspace(0, 16.0, KNOTS)
 
 
 class Quadrature(NamedTuple):
@@ -36,33 +40,56 @@ def quadrature(kernel: Additive, rows: NDArray[np.float64], pairs: int) -> Quadr
     keep the approximate kernel positive.
     """
     factors = STEPS[:: 1 if pairs < MANY else 3] if pairs else STEPS[:1]
-    numbers, found = np.arange(pairs + 1), []
+    numbers, wanted = np.arange(pairs + 1.0), Wanted.of(kernel, rows)
+    best, least = Quadrature(numbers, np.zeros(pairs + 1)), np.inf
     with single_blas():  # the same bits for any number of threads
         for step in factors / np.sqrt(pairs + 1):
-            weights, error = _least_squares(kernel, rows, step * numbers)
-            found.append((error, Quadrature(step * numbers, weights)))
-    return min(found, key=lambda each: each[0])[1]
+            weights, error = wanted.weights(step * numbers)
+            if error < least:
+                best, least = Quadrature(step * numbers, weights), error
+            if error < ROUNDING:
+                break
+    return best
 
 
-def _least_squares(
-    kernel: Additive, rows: NDArray[np.float64], frequencies: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], float]:
-    """Return the weights and the error that they leave."""
-    values, target = np.zeros((0, len(frequencies))), kernel(rows).reshape(-1)
-    size = float(np.linalg.norm(target))
-    if size > 0:
-        values = np.stack([_waves(rows, omega).reshape(-1) for omega in frequencies], axis=1) / size
-    z = np.linspace(0, REACH, KNOTS)
-    mass = PRIOR * np.cosh(z / 2) ** -2 / np.sqrt(KNOTS)
-    prior = np.cos(np.outer(z, frequencies)) * mass[:, None]
-    wanted = np.concatenate([target / size if size > 0 else target[:0], kernel.signature(z) * mass])
-    Q, R = np.linalg.qr(np.concatenate([values, prior]))
-    weights = nnls(R, wanted @ Q, maxiter=100 * len(R))[0]
-    return weights, float(np.linalg.norm(np.concatenate([values, prior]) @ weights - wanted))
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """The values that waves are to have: between rows, and a little at the knots of a prior."""
+
+    roots: NDArray[np.float64]
+    logarithms: NDArray[np.float64]
+    size: float
+    mass: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, kernel: Additive, rows: NDArray[np.float64]) -> Wanted:
+        """Take them from the kernel; rows of zeros alone are left to the prior."""
+        K, mass = kernel(rows).reshape(-1), PRIOR * np.cosh(Z / 2) ** -2 / np.sqrt(KNOTS)
+        size = float(np.linalg.norm(K))
+        values = np.concatenate([K / (size or 1.0), kernel.signature(Z) * mass])
+        logarithms = np.log(np.maximum(rows, np.finfo(np.float64).tiny))
+        return cls(np.sqrt(rows), logarithms, size or 1.0, mass, values)
+
+    def weights(self, frequencies: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Return the weights of least squares for these frequencies and the error they leave."""
+        waves = np.stack([self.wave(omega) for omega in frequencies], axis=1)
+        Q, R = np.linalg.qr(waves)
+        weights = _non_negative(R, self.values @ Q)
+        return weights, float(np.linalg.norm(waves @ weights - self.values))
+
+    def wave(self, omega: float) -> NDArray[np.float64]:
+        """Return sum_j sqrt(x_j y_j) cos(omega log(x_j / y_j)) between rows, and cos(omega z)."""
+        phases = omega * self.logarithms
+        cosines, sines = self.roots * np.cos(phases), self.roots * np.sin(phases)
+        between = (cosines @ cosines.T + sines @ sines.T).reshape(-1) / self.size
+        return np.concatenate([between, np.cos(omega * Z) * self.mass])
 
 
-def _waves(rows: NDArray[np.float64], omega: float) -> NDArray[np.float64]:
-    """Return sum_j sqrt(x_j y_j) cos(omega log(x_j / y_j)) between all rows."""
-    roots, phases = np.sqrt(rows), omega * np.log(np.maximum(rows, np.finfo(np.float64).tiny))
-    cosines, sines = roots * np.cos(phases), roots * np.sin(phases)
-    return np.asarray(cosines @ cosines.T + sines @ sines.T)
+def _non_negative(R: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return least squares weights from 0 on; those of the lower half if all do not converge."""
+    try:
+        return np.asarray(nnls(R, target, maxiter=100 * len(R))[0])
+    except RuntimeError:  # frequencies lie so close that rounding decides which are of use
+        half = R.shape[1] // 2
+        return np.append(_non_negative(R[:, :half], target), np.zeros(R.shape[1] - half))
