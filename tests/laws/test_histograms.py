@@ -133,6 +133,15 @@ def test_drawn_features_are_unbiased_also_in_parts_of_a_unit():
     np.testing.assert_allclose(means, kernel(X), atol=5 / np.sqrt(400 * 20))
 
 
+def test_drawn_features_keep_no_half_pair():
+    X = np.full((1, 8), 0.125)  # of even columns, so that each pair alone gives k(x, x)
+    basis = built(features.AdditiveHomogeneous(3), ChiSquared(), X)
+    assert basis.size == 2
+    np.testing.assert_allclose(np.sum(basis.columns(basis.encode(X)) ** 2), 1)
+    with pytest.raises(ValueError, match="size=1 and more columns"):
+        built(features.AdditiveHomogeneous(1), ChiSquared(), X)
+
+
 def test_with_fewer_functions_than_columns_columns_are_drawn():
     X = rows(40, 300)
     assert isinstance(built(features.AdditiveHomogeneous(300), ChiSquared(), X), AdditiveBasis)

@@ -40,9 +40,8 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
     Parameters
     ----------
     size : int or None
-        The number of functions; one less if what is left beside one for each column is odd, and at
-        most 129 for each column, with which smooth kernels are exact to rounding. None means that
-        there is no end to them.
+        The number of functions; one less if half a pair is left, and at most 129 for each column,
+        with which smooth kernels are exact to rounding. None means that there is no end to them.
 
     Examples
     --------
@@ -81,7 +80,7 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
         if size is not None and size >= rows.n_columns:
             return AdditiveBasis(additive, rows, _sampled(additive, sample.X, size))
         chances = _chances(_means(sample.X))
-        return RandomAdditiveBasis(additive, rows, chances, size, seed, memory)
+        return RandomAdditiveBasis(additive, rows, chances, _paired(size), seed, memory)
 
 
 def _sampled(kernel: Additive, X: Any, size: int) -> NDArray[np.float64]:
@@ -103,6 +102,16 @@ def _sampled(kernel: Additive, X: Any, size: int) -> NDArray[np.float64]:
         for shift in (0.0, 0.25)[: 1 if j == 0 else 2]:
             waves.append(np.stack([columns, turns, np.full(len(columns), shift), heights]))
     return np.concatenate(waves, axis=1)
+
+
+def _paired(size: int | None) -> int | None:
+    """Return the size without half a pair: a cosine without its sine is biased."""
+    if size == 1:
+        raise ValueError(
+            "AdditiveHomogeneous needs a function for each column, or two at least, a cosine and a "
+            "sine, of columns that are drawn; got size=1 and more columns. Take size=2 or more."
+        )
+    return None if size is None else size - size % 2
 
 
 def _some(X: Any) -> NDArray[np.float64]:
