@@ -185,6 +185,16 @@ def test_random_features_of_the_others_converge_to_the_kernel(kernel):
     assert error(built(map_, kernel), kernel, rows()) < 6 / np.sqrt(8192)
 
 
+@pytest.mark.parametrize("bandwidth", [0.3, 1.0])
+@every_additive
+def test_exponentiated_features_have_the_kernel_as_their_limit(kernel, bandwidth):
+    X, kernel = rows(), Exponentiated(kernel, bandwidth)
+    basis = built(features.HistogramFourier(2), kernel)
+    exact = isinstance(kernel.kernel, Hellinger | Intersection)
+    limit = basis.kernel(basis.encode(X))  # of infinitely many waves
+    np.testing.assert_allclose(limit, kernel(X), atol=1e-10 if exact else 0.02)
+
+
 @every_transformer
 def test_sparse_rows_have_the_same_features_and_float32_is_kept(transformer):
     X = rows().astype(np.float32)

@@ -17,8 +17,9 @@ from bochner.features.centring import ROWS, Centring
 from bochner.features.feature_map import FeatureMap
 from bochner.features.fourier import Fourier, FourierBasis
 from bochner.features.random_basis import RandomBasis
-from bochner.kernels import Gaussian, Kernel, ShiftInvariant
+from bochner.kernels import Gaussian, Hellinger, Intersection, Kernel, Laplacian, ShiftInvariant
 from bochner.kernels.exponentiated import Exponentiated
+from bochner.kernels.rows import dense
 from bochner.kernels.skewed_chi_squared import Secant, SkewedChiSquared
 
 PAIRS = 2  # frequencies above 0 for each column, where an additive kernel has features of its own
@@ -30,9 +31,12 @@ class HistogramFourier(FeatureMap, name="histogram_fourier"):
 
     An exponentiated kernel is the Gaussian of an additive one's distance |psi(x) - psi(y)|, so its
     features are those of the Gaussian at the features psi of the additive one (Sreekanth, Vedaldi,
-    Jawahar and Zisserman 2010, Generalized RBF feature maps for efficient detection): psi has 5
-    functions for each column. The skewed chi squared kernel is shift-invariant in log(x + c) (Li,
-    Ionescu and Sminchisescu 2010).
+    Jawahar and Zisserman 2010, Generalized RBF feature maps for efficient detection). For chi
+    squared and Jensen-Shannon psi has 5 functions for each column, and the mean of phi(x)'phi(y) is
+    the kernel up to the error of psi, up to 0.01. It is the kernel itself for Hellinger,
+    where psi are the roots; for the intersection, which gives the Laplacian kernel of the rows;
+    and for the skewed chi squared kernel, which is shift-invariant in log(x + c) (Li, Ionescu and
+    Sminchisescu 2010).
 
     Parameters
     ----------
@@ -106,7 +110,16 @@ def _parts(
     """Return a shift-invariant kernel and the map of rows to those that it is for."""
     if isinstance(kernel, SkewedChiSquared):
         return Secant(), kernel.logarithms
+    bandwidth = float(kernel.bandwidth)
+    if isinstance(kernel.kernel, Intersection):
+        return Laplacian(2 * bandwidth**2), dense
+    if isinstance(kernel.kernel, Hellinger):
+        return Gaussian(bandwidth), _roots
     size = (2 * PAIRS + 1) * sample.X.shape[1]
     additive = AdditiveHomogeneous(size).build(kernel.kernel, sample, 0, dtype)
     assert isinstance(additive, AdditiveBasis)  # there is room for all columns
-    return Gaussian(float(kernel.bandwidth)), additive.features
+    return Gaussian(bandwidth), additive.features
+
+
+def _roots(X: Any) -> NDArray[Any]:
+    return np.asarray(np.sqrt(dense(X)))
