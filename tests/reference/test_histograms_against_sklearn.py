@@ -52,6 +52,17 @@ def test_the_exponentiated_intersection_is_the_laplacian():
     np.testing.assert_allclose(kernel(A, B), Laplacian(1.0)(A, B), rtol=1e-12)
 
 
+@pytest.mark.parametrize("kernel", [ChiSquared(), Hellinger(), Intersection(), JensenShannon()])
+def test_distances_of_large_counts_keep_their_digits_in_single_precision(kernel):
+    X = np.random.default_rng(2).integers(1, 10**6, (20, 200)).astype(np.float64)
+    near = X + np.arange(200) % 2
+    means = np.sqrt(X * near) * kernel.signature(np.log(X / near))
+    expected = np.exp(-(X + near - 2 * means).sum(axis=1) / 200)
+    exponentiated, X, near = Exponentiated(kernel, 10.0), np.float32(X), np.float32(near)
+    np.testing.assert_allclose(np.diag(exponentiated(X, near)), expected, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(np.diag(exponentiated(X)), 1)
+
+
 def test_the_other_kernels_are_their_formulas():
     minima = np.minimum(A[:, None], B).sum(axis=2)
     np.testing.assert_allclose(Intersection()(A, B), minima, rtol=1e-12)

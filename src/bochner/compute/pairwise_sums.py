@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
-from bochner.compute.entropy_sums import entropy_sums
+from bochner.compute.entropy_sums import COLUMNS, WIDTH, entropy_sums
 
-COLUMNS = 64  # summed at once, so that rounding does not grow with their number
-WIDTH = 512  # rows of B at once: a block of them, 128 kB in float32, stays in the cache
 ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
 
 
@@ -21,36 +19,36 @@ class Term(IntEnum):
 
     MINIMUM = 0  # min(a, b)
     HARMONIC = 1  # 2 a b / (a + b)
-    GEOMETRIC = 2  # sqrt(a b)
-    ENTROPY = 3  # a / 2 log2((a + b) / a) + b / 2 log2((a + b) / b)
-    ROOT = 4  # sqrt(a + b)
-    UNEQUAL = 5  # 1 where a and b differ, else 0
+    ENTROPY = 2  # a / 2 log2((a + b) / a) + b / 2 log2((a + b) / b)
+    ROOT = 3  # sqrt(a + b)
+    UNEQUAL = 4  # 1 where a and b differ, else 0
+
+    # What a + b - 2 t(a, b) is for the first three and for sqrt(a b), with the digits that such a
+    # difference loses.
+    ABSOLUTE = 5  # |a - b|
+    CHI_SQUARED = 6  # (a - b)^2 / (a + b)
+    DIVERGENCE = 7  # a + b - 2 ENTROPY
+    ROOTS = 8  # (sqrt(a) - sqrt(b))^2
 
 
-MINIMUM, HARMONIC, GEOMETRIC, _, ROOT, UNEQUAL = (int(term) for term in Term)
+MINIMUM, HARMONIC, _, ROOT, UNEQUAL, ABSOLUTE, CHI_SQUARED, _, ROOTS = (int(t) for t in Term)
 
 
 def pairwise_sums(
-    term: Term,
-    A: NDArray[Any],
-    transposed: NDArray[Any],
-    start: int,
-    out: NDArray[Any],
-    *,
-    factor: float = 1.0,
-    total: float = 0.0,
+    term: Term, A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]
 ) -> None:
-    """Write sum_k (factor t(a_ik, b_kj) + total (a_ik + b_kj)) into `out`.
+    """Write sum_k t(a_ik, b_kj) into `out`.
 
     The b_j are the columns of `transposed` from `start` on. All arrays are C-contiguous and of one
     dtype, float32 or float64. Entries are from 0 on, but for UNEQUAL.
     """
     _require(A, transposed, start, out)
     if term == Term.ENTROPY:
-        entropy_sums(A, transposed, start, factor, total, out)
-        return
-    number = out.dtype.type
-    _sums(int(term), A, transposed, start, number(factor), number(total), out)
+        entropy_sums(A, transposed, start, -0.5, 0.5, out)
+    elif term == Term.DIVERGENCE:
+        entropy_sums(A, transposed, start, 1.0, 0.0, out)
+    else:
+        _sums(int(term), A, transposed, start, out)
 
 
 def reciprocal_products(
@@ -80,21 +78,15 @@ def _require(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray
 
 
 # The inner loops run over the rows of B, which lie side by side in the transposed array: LLVM
-# vectorises them, if a division by 0 need not be noticed. Where a is 0 the minimum and the means
-# are 0.
+# vectorises them, if a division by 0 need not be noticed. Where a is 0 the minimum and the mean
+# are 0, and distances are b.
 @compiled(
-    "void(int64, float32[:, ::1], float32[:, ::1], int64, float32, float32, float32[:, ::1])",
-    "void(int64, float64[:, ::1], float64[:, ::1], int64, float64, float64, float64[:, ::1])",
+    "void(int64, float32[:, ::1], float32[:, ::1], int64, float32[:, ::1])",
+    "void(int64, float64[:, ::1], float64[:, ::1], int64, float64[:, ::1])",
     error_model="numpy",
 )
 def _sums(
-    term: int,
-    A: NDArray[Any],
-    transposed: NDArray[Any],
-    start: int,
-    factor: Any,
-    total: Any,
-    out: NDArray[Any],
+    term: int, A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]
 ) -> None:
     sums = np.empty(min(WIDTH, out.shape[1]), A.dtype)
     for first in range(0, out.shape[1], WIDTH):
@@ -109,24 +101,32 @@ def _sums(
                     a, b = A[i, k], transposed[k, at]
                     if term == ROOT:
                         for j in range(width):
-                            sums[j] += factor * np.sqrt(a + b[j])
+                            sums[j] += np.sqrt(a + b[j])
                     elif term == UNEQUAL:
                         for j in range(width):
-                            sums[j] += ZERO if a == b[j] else factor
+                            sums[j] += ZERO if a == b[j] else ONE
                     elif a == 0:
-                        if total != 0:
+                        if term >= ABSOLUTE:
                             for j in range(width):
-                                sums[j] += total * b[j]
+                                sums[j] += b[j]
                     elif term == MINIMUM:
                         for j in range(width):
-                            sums[j] += total * (a + b[j]) + factor * (a if a < b[j] else b[j])
+                            sums[j] += a if a < b[j] else b[j]
                     elif term == HARMONIC:
                         for j in range(width):
-                            s = a + b[j]
-                            sums[j] += total * s + factor * (TWO * a * b[j] / s)
-                    elif term == GEOMETRIC:
+                            sums[j] += TWO * a * b[j] / (a + b[j])
+                    elif term == ABSOLUTE:
                         for j in range(width):
-                            sums[j] += total * (a + b[j]) + factor * np.sqrt(a * b[j])
+                            sums[j] += abs(a - b[j])
+                    elif term == CHI_SQUARED:
+                        for j in range(width):
+                            d = a - b[j]
+                            sums[j] += d * (d / (a + b[j]))
+                    elif term == ROOTS:
+                        root = np.sqrt(a)
+                        for j in range(width):
+                            d = root - np.sqrt(b[j])
+                            sums[j] += d * d
                 for j in range(width):
                     row[j] += sums[j]
 

@@ -21,10 +21,11 @@ class Additive(Histogram):
 
     t(x, y) = sqrt(x y) K(log(x / y)), and the signature K is the characteristic function of a
     spectrum: K(z) = E cos(omega z), K(0) = 1 (Vedaldi and Zisserman 2012, Efficient additive
-    kernels via explicit feature maps, Figure 1). So k(a, a) is the sum of the entries.
+    kernels via explicit feature maps, Figure 1). So k(a, a) is the sum of the entries. `distance`
+    is x + y - 2 t(x, y).
     """
 
-    term: ClassVar[Term]
+    distance: ClassVar[Term]
 
     @abstractmethod
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -41,13 +42,9 @@ class Additive(Histogram):
         """Return a copy: there is nothing to resolve."""
         return replace(self)  # type: ignore[type-var]
 
-    def against(self, B: Rows) -> Against:
-        """Return k(., B) with the rows of B side by side."""
-        return Sums.of(self.term, B)
-
     def squared_distances(self, B: Rows) -> Sums:
-        """Return k(., .) + k(b, b) - 2 k(., b) for the rows b of `B`."""
-        return Sums.of(self.term, B, factor=-2.0, total=1.0)
+        """Return k(., .) + k(b, b) - 2 k(., b) for the rows b of `B`, by its own formula."""
+        return Sums.of(self.distance, B)
 
     def diagonal(self, A: Rows) -> Array:
         """Return the sum of each row's entries."""
@@ -57,29 +54,19 @@ class Additive(Histogram):
 
 @dataclass(frozen=True, eq=False)
 class Sums(Against):
-    """Sums over columns, factor t(a_j, b_j) + total (a_j + b_j), against rows that stay."""
+    """Sums over columns of t(a_j, b_j) against rows that stay."""
 
     term: Term
     transposed: Array
-    factor: float = 1.0
-    total: float = 0.0
 
     @classmethod
-    def of(cls, term: Term, B: Rows, factor: float = 1.0, total: float = 0.0) -> Sums:
+    def of(cls, term: Term, B: Rows) -> Sums:
         """Prepare the rows `B`."""
-        return cls(term, _loose(dense(B).T), factor, total)
+        return cls(term, _loose(dense(B).T))
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write the sums."""
-        pairwise_sums(
-            self.term,
-            _loose(dense(A)),
-            self.transposed,
-            start,
-            out,
-            factor=self.factor,
-            total=self.total,
-        )
+        pairwise_sums(self.term, _loose(dense(A)), self.transposed, start, out)
 
 
 def _loose(X: Array) -> Array:

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.pairwise_sums import Term
-from bochner.kernels.additive import Additive
+from bochner.kernels.additive import Additive, Sums
+from bochner.kernels.against import Against
+from bochner.kernels.rows import Rows
 
 
 @dataclass
@@ -26,7 +28,11 @@ class ChiSquared(Additive, name="chi_squared"):
     array([[1.    , 0.6667]])
     """
 
-    term: ClassVar[Term] = Term.HARMONIC
+    distance: ClassVar[Term] = Term.CHI_SQUARED
+
+    def against(self, B: Rows) -> Against:
+        """Return k(., B) with the rows of B side by side."""
+        return Sums.of(Term.HARMONIC, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return 1 / cosh(z / 2)."""

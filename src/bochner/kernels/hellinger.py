@@ -28,7 +28,7 @@ class Hellinger(Additive, name="hellinger"):
     array([[1.    , 0.7071]])
     """
 
-    term: ClassVar[Term] = Term.GEOMETRIC
+    distance: ClassVar[Term] = Term.ROOTS
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return 1."""

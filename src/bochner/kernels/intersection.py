@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.pairwise_sums import Term
-from bochner.kernels.additive import Additive
+from bochner.kernels.additive import Additive, Sums
+from bochner.kernels.against import Against
+from bochner.kernels.rows import Rows
 
 
 @dataclass
@@ -26,7 +28,11 @@ class Intersection(Additive, name="intersection"):
     array([[1. , 0.7]])
     """
 
-    term: ClassVar[Term] = Term.MINIMUM
+    distance: ClassVar[Term] = Term.ABSOLUTE
+
+    def against(self, B: Rows) -> Against:
+        """Return k(., B) with the rows of B side by side."""
+        return Sums.of(Term.MINIMUM, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return exp(-|z| / 2)."""

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.pairwise_sums import Term
-from bochner.kernels.additive import Additive
+from bochner.kernels.additive import Additive, Sums
+from bochner.kernels.against import Against
+from bochner.kernels.rows import Rows
 
 HIGHEST, KNOTS = 12.0, 16_385  # of the tabulated spectrum: 1e-18 of it lies beyond
 
@@ -31,7 +33,11 @@ class JensenShannon(Additive, name="jensen_shannon"):
     array([[1.    , 0.6887]])
     """
 
-    term: ClassVar[Term] = Term.ENTROPY
+    distance: ClassVar[Term] = Term.DIVERGENCE
+
+    def against(self, B: Rows) -> Against:
+        """Return k(., B) with the rows of B side by side."""
+        return Sums.of(Term.ENTROPY, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return e^(z/2) / 2 log2(1 + e^-z) + e^(-z/2) / 2 log2(1 + e^z)."""
