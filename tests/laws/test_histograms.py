@@ -95,6 +95,12 @@ def test_machines_refuse_negative_entries_with_their_row():
         model.predict(wrong)
 
 
+@every_kernel
+def test_matrices_are_symmetric_in_all_bits(kernel):
+    K = kernel(rows(40, 30).astype(np.float32))
+    np.testing.assert_array_equal(K, K.T)
+
+
 @every_additive
 def test_more_frequencies_are_a_better_quadrature(kernel):
     z = np.linspace(-6, 6, 101)

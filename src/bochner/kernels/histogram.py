@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from bochner.compute.pool import each_tile
 from bochner.compute.random import Random
 from bochner.kernels.against import Against
-from bochner.kernels.kernel import Kernel, positive
-from bochner.kernels.rows import Array, Rows, checked_rows, tiles
+from bochner.kernels.kernel import TILE, Kernel, positive
+from bochner.kernels.rows import Array, Rows, checked_rows
+from bochner.kernels.tiled import tiled
 
-TILE = 512
 MEDIAN_ROWS = 1000
 LOOK = 4096  # rows, or stored entries, that a thread looks at together
 
@@ -35,24 +35,14 @@ class Histogram(Kernel):
 
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return k(A, B) tile by tile; of k(A, A) only one half is computed."""
-        K, against, symmetric = np.empty((A.shape[0], B.shape[0]), A.dtype), self.against(B), A is B
-        pairs = [
-            (rows, columns)
-            for rows in tiles(A.shape[0], TILE)
-            for columns in tiles(B.shape[0], TILE)
-            if rows.start <= columns.start or not symmetric
-        ]
+        against = self.against(B)
 
-        def fill(number: int, _: int) -> None:
-            rows, columns = pairs[number]
+        def values(rows: slice, columns: slice) -> Array:
             tile = np.empty((rows.stop - rows.start, columns.stop - columns.start), A.dtype)
             against.fill(A[rows], columns.start, columns.stop, tile)
-            K[rows, columns] = tile
-            if symmetric:
-                K[columns, rows] = tile.T
+            return tile
 
-        each_tile(fill, len(pairs), 1)
-        return K
+        return tiled(values, A, B, TILE)
 
     def require(self, X: Rows) -> None:
         """Refuse negative entries, and say in which row the first one is."""

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bochner.component import Component
-from bochner.compute.pool import each_tile
 from bochner.compute.random import Random
 from bochner.kernels.against import Against, Tiles
-from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean, tiles
+from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean
+from bochner.kernels.tiled import tiled
 
 if TYPE_CHECKING:
     from bochner.kernels.on_columns import OnColumns
@@ -196,24 +196,7 @@ class ShiftInvariant(Kernel):
 
 def by_tiles(tile: Callable[[Rows, Rows], Array], A: Rows, B: Rows) -> Array:
     """Return the matrix of the tiles of `A` and `B`; of k(A, A) only one half is computed."""
-    K, symmetric = np.empty((A.shape[0], B.shape[0]), A.dtype), A is B
-    pairs = [
-        (rows, columns)
-        for rows in tiles(A.shape[0], TILE)
-        for columns in tiles(B.shape[0], TILE)
-        if rows.start <= columns.start or not symmetric
-    ]
-
-    def fill(number: int, _: int) -> None:
-        rows, columns = pairs[number]
-        K[rows, columns] = values = tile(A[rows], B[columns])
-        if symmetric and rows == columns:
-            K[rows, columns] = np.triu(values) + np.triu(values, 1).T
-        elif symmetric:
-            K[columns, rows] = values.T
-
-    each_tile(fill, len(pairs), 1)
-    return K
+    return tiled(lambda rows, columns: tile(A[rows], B[columns]), A, B, TILE)
 
 
 def shift_invariant(kernel: Any) -> ShiftInvariant:
