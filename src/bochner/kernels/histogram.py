@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
-from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from bochner.compute.pool import each_tile
-from bochner.compute.random import Random
 from bochner.kernels.against import Against
-from bochner.kernels.kernel import TILE, Kernel, positive
-from bochner.kernels.rows import Array, Rows, checked_rows
+from bochner.kernels.kernel import TILE, Kernel
+from bochner.kernels.measured import Measured
+from bochner.kernels.rows import Array, Rows
 from bochner.kernels.tiled import tiled
 
-MEDIAN_ROWS = 1000
 LOOK = 4096  # rows, or stored entries, that a thread looks at together
 
 
@@ -60,50 +57,8 @@ class Histogram(Kernel):
         )
 
 
-class MeasuredHistogram(Histogram):
-    """A kernel of a length measured in bandwidths.
-
-    The bandwidth is a number, or "median": `multiplier` times the median of the positive lengths
-    among at most 1,000 rows of the sample, and `multiplier` itself where there is none.
-    """
-
-    bandwidth: float | str
-    multiplier: float
-
-    @abstractmethod
-    def lengths(self, A: Rows, B: Rows) -> Array:
-        """Return what the bandwidth divides, of few rows."""
-
-    def check(self) -> None:
-        """Raise a ValueError unless the bandwidth and the multiplier can be used."""
-        name = type(self).__name__
-        if not (isinstance(self.bandwidth, str) and self.bandwidth == "median"):
-            positive(self.bandwidth, f"The bandwidth of {name}", ' or "median"')
-        positive(self.multiplier, f"The multiplier of {name}")
-
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy whose bandwidth is a number."""
-        self.check()
-        if not isinstance(self.bandwidth, str):
-            return replace(self)  # type: ignore[type-var]
-        return replace(self, bandwidth=self.multiplier * self._median(X, rng))  # type: ignore[type-var]
-
-    def _median(self, X: Rows, rng: Random) -> float:
-        X = checked_rows(X)
-        self.require(X)
-        some = X[np.sort(rng.permutation(X.shape[0])[:MEDIAN_ROWS])].astype(np.float64)
-        lengths = self.lengths(some, some)[np.triu_indices(some.shape[0], 1)]
-        lengths = lengths[lengths > 0]
-        return float(np.median(lengths)) if len(lengths) else 1.0
-
-    def _number(self) -> float:
-        if isinstance(self.bandwidth, str):
-            raise ValueError(
-                f"{self!r} needs a bandwidth that is a number before it can be evaluated; got "
-                f"{self.bandwidth!r}. Give a number, or take kernel.resolved(X, rng), which "
-                "measures the median on the rows X."
-            )
-        return float(self.bandwidth)
+class MeasuredHistogram(Measured, Histogram):
+    """A kernel of histograms and of a length measured in bandwidths."""
 
 
 def _any_negative(values: Array) -> bool:
