@@ -208,7 +208,7 @@ The last table has the losses with which a machine takes a solver.
 """
 
 
-def gallery() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def gallery(_: Any = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Write the page and its pictures; nothing here is measured."""
     (DOCS / "gallery.md").write_text(page())
     plt = pyplot()

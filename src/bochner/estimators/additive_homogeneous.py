@@ -22,8 +22,9 @@ class AdditiveHomogeneous(HistogramTransformer):
     kernel : str or Kernel
         "chi_squared", "intersection", "jensen_shannon" or "hellinger". "auto" means "chi_squared".
     size : int
-        The number of features; 3 or 5 times the number of columns is good. One less if what is left
-        beside one for each column is odd. With fewer than columns, columns are drawn.
+        The number of features, at most 129 times the number of columns; 3 or 5 times it is good.
+        One less if what is left beside one for each column is odd. With fewer than columns, columns
+        are drawn.
     random_state : int, RandomState, Generator or None
         Determines what is drawn, and the sample.
     n_jobs : int or None

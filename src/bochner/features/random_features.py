@@ -63,7 +63,7 @@ class RandomFeatures(FeatureMap, name="random"):
     Shift-invariant kernels have waves, kernels made from random functions those; a table, `MAPS`,
     knows the features of each kind of kernel. The features of a sum are those of its parts side by
     side, those of a product the products of independent draws of its factors: the mean of
-    phi(x)'phi(y) is k(x, y) in each case.
+    phi(x)'phi(y) is k(x, y) in each case, or nearly so (`HistogramFourier`, Hadamard drawings).
 
     Parameters
     ----------
