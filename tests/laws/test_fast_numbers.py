@@ -1,10 +1,11 @@
-"""Hadamard products, orthogonal and quasi-random numbers are what they say."""
+"""Hadamard products, waves of columns, orthogonal and quasi-random numbers are what they say."""
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.linalg import hadamard
 
+from bochner.compute.column_waves import column_waves
 from bochner.compute.hadamard import hadamard_products, power_of_two
 from bochner.compute.orthogonal_random import OrthogonalRandom
 from bochner.compute.quasi_random import QuasiRandom, primes
@@ -74,6 +75,21 @@ def test_units_are_the_products_of_their_factors(drawing, dtype):
         if isinstance(drawing, StructuredOrthogonal):
             gram = frequencies @ frequencies.T
             np.testing.assert_allclose(gram, np.diag(lengths**2), atol=1e-4 * n)
+
+
+@both_dtypes
+@pytest.mark.parametrize("order", ["one after the other", "at random"])
+def test_waves_of_columns_are_cosines(order, dtype):
+    rng = np.random.default_rng(0)
+    logarithms, roots = rng.normal(size=(2, 5, 20)).astype(dtype)
+    columns = np.concatenate([np.arange(20), np.arange(3, 17)])
+    if order == "at random":
+        columns = rng.permutation(columns)
+    waves, out = rng.normal(size=(3, 34)).astype(dtype), np.empty((5, 34), dtype)
+    column_waves(logarithms, roots, columns, waves, out)
+    phases = waves[0] * logarithms[:, columns].astype(float) - waves[1]
+    exact = waves[2] * roots[:, columns] * np.cos(2 * np.pi * phases)
+    np.testing.assert_allclose(out, exact, atol=EXACT[dtype])
 
 
 @pytest.mark.parametrize("shape", [(1, 10), (3, 7), (4, 8), (9, 5), (6, 0)])
