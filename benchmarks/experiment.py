@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from bochner.data import DataSource
-from bochner.features import prepare
+from bochner.features import SAMPLE_ROWS, prepare
 from bochner.kernels import Kernel
-from bochner.loop import SAMPLE_ROWS, Training, run
+from bochner.loop import Training, run
 from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.progress import Progress, Reason
@@ -104,11 +104,17 @@ class Budget(Stop):
 
 
 def posed(
-    source: DataSource, kernel: Kernel | str, loss: str, alpha: float, seed: int
+    source: DataSource,
+    kernel: Kernel | str,
+    loss: str,
+    alpha: float,
+    seed: int,
+    *,
+    features: str = "fourier",
 ) -> tuple[Kernel, Problem]:
     """Return the kernel with its bandwidth, and the problem, as the estimators pose it."""
     sample = source.sample(SAMPLE_ROWS, seed)
-    kernel, basis = prepare(kernel, "fourier", sample, seed)
+    kernel, basis = prepare(kernel, features, sample, seed)
     problem = Problem(
         basis=basis,
         loss=Loss.resolve(loss),
