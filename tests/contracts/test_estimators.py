@@ -96,7 +96,7 @@ def weight_failures(estimator):
     + ON_CENTERS
     + PROCESSES
     + OF_QUANTILES
-    + [KernelNoveltyDetector()]
+    + [KernelNoveltyDetector(features=Fourier(256))]
     + [NystroemMap(), NystroemMap(size=4, choice="pivoted")]
     + [PartialWhitening(), PartialWhitening(2), RandomBinning(grids=8), RandomFourier()]
     + [ArcCosine(size=64), RandomMaclaurin(size=64), TensorSketch(size=64)]

@@ -92,7 +92,8 @@ def test_smooth_losses_reach_their_minimum(loss):
         return value, gradient.ravel()
 
     start = np.zeros((N_ROWS + 1) * outputs)
-    best = minimize(objective, start, jac=True, options={"maxiter": 5000, "gtol": 1e-7}).fun
+    limits = {"maxiter": 20_000, "maxfun": 20_000, "gtol": 1e-8, "ftol": 1e-13}
+    best = minimize(objective, start, jac=True, method="L-BFGS-B", options=limits).fun
     f = expansion(X)
     weights = expansion.weights[np.argsort(expansion.basis.index)]
     penalty = 0.5e-2 * np.sum(weights * (K @ weights))
