@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import pi, sqrt
 from typing import Any
 
@@ -21,6 +22,33 @@ PAIRS = 256  # of a cosine and a sine that are drawn together; changing it chang
 LAST = 1 - 2.0**-40  # of the spectrum, whose end may be at infinity
 
 
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """Columns and, in the dtype of the rows, turns, shifts and amplitudes of waves."""
+
+    columns: NDArray[np.int64]
+    numbers: NDArray[Any]
+    tiny: Any
+
+    @classmethod
+    def of(cls, table: NDArray[np.float64], dtype: np.dtype[Any]) -> Waves:
+        """Return the waves of a table of columns, turns, shifts and amplitudes."""
+        numbers = np.array(table[1:], dtype, order="C")
+        return cls(table[0].astype(np.int64), numbers, np.finfo(dtype).tiny)
+
+    def __getitem__(self, some: slice) -> Waves:
+        """Return some of them."""
+        numbers = np.ascontiguousarray(self.numbers[:, some])
+        return Waves(self.columns[some], numbers, self.tiny)
+
+    def write(self, code: Any, out: NDArray[Any]) -> None:
+        """Write the waves at rows; where an entry is 0 its root is, whatever the wave."""
+        rows = np.ascontiguousarray(dense(code))
+        roots, logarithms = np.sqrt(rows), np.maximum(rows, self.tiny)
+        np.log(logarithms, out=logarithms)
+        column_waves(logarithms, roots, self.columns, self.numbers, out)
+
+
 class AdditiveBasis(DenseBasis):
     """The waves a_f sqrt(x_c) cos(2 pi (t_f log x_c - s_f)) that are given in a table.
 
@@ -31,8 +59,9 @@ class AdditiveBasis(DenseBasis):
     size: int
 
     def __init__(self, kernel: Additive, rows: Centring, waves: NDArray[np.float64]) -> None:
-        self.kernel, self.rows, self.waves = kernel, rows, waves
+        self.kernel, self.rows = kernel, rows
         self.size, self.dtype = waves.shape[1], rows.dtype
+        self.waves = Waves.of(waves, rows.dtype)
 
     def encode(self, X: Any) -> Any:
         """Return the rows in the dtype of the basis; negative entries are refused."""
@@ -40,7 +69,8 @@ class AdditiveBasis(DenseBasis):
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the waves start, ..., stop - 1."""
-        _write(code, self.waves[:, start:stop], out)
+        whole = start == 0 and stop == self.size
+        (self.waves if whole else self.waves[start:stop]).write(code, out)
 
     def features(self, X: Any) -> NDArray[Any]:
         """Return all waves at rows."""
@@ -91,7 +121,7 @@ class RandomAdditiveBasis(SeededBasis):
             number, first = divmod(begin, self.unit)
             parts.append(self.parameters(number)[:, first : first + end - begin])
         if parts:
-            _write(code, np.concatenate(parts, axis=1), out)
+            Waves.of(np.concatenate(parts, axis=1), self.dtype).write(code, out)
 
     def gain(self, width: int) -> float:
         """Return the factor by which `width` functions alone approximate the kernel."""
@@ -101,12 +131,3 @@ class RandomAdditiveBasis(SeededBasis):
 def _checked(kernel: Additive, rows: Any) -> Any:
     kernel.require(rows)
     return rows
-
-
-def _write(code: Any, waves: NDArray[np.float64], out: NDArray[Any]) -> None:
-    rows, dtype = np.ascontiguousarray(dense(code)), out.dtype
-    logarithms = np.zeros_like(rows)
-    if waves[1].any():  # else all phases are 0; where an entry is 0 its root is, whatever the wave
-        logarithms = np.log(np.maximum(rows, np.finfo(dtype).tiny))
-    columns, numbers = waves[0].astype(np.int64), np.array(waves[1:], dtype, order="C")
-    column_waves(logarithms, np.sqrt(rows), columns, numbers, out)
