@@ -46,7 +46,8 @@ class Waves:
         rows = np.ascontiguousarray(dense(code))
         roots, logarithms = np.sqrt(rows), np.maximum(rows, self.tiny)
         np.log(logarithms, out=logarithms)
-        column_waves(logarithms, roots, self.columns, self.numbers, out)
+        columns, numbers = np.array(self.columns), np.array(self.numbers)  # not read-only
+        column_waves(logarithms, roots, columns, numbers, out)
 
 
 class AdditiveBasis(DenseBasis):
