@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from threading import Lock
 from typing import Any
 
@@ -51,6 +51,7 @@ class Compiled:
     def _machine_code(self) -> Function:
         import numba
 
+        _let_loops_call_loops()
         try:
             code = numba.njit(list(self.signatures), **self.options)(self.function)
         except RuntimeError as error:
@@ -63,3 +64,17 @@ class Compiled:
 
     def __reduce__(self) -> str:
         return self.__name__
+
+
+@cache
+def _let_loops_call_loops() -> None:
+    """Tell Numba that a `Compiled` in a compiled loop is a call of its machine code.
+
+    Keep the two in one file: the cache of the caller looks at its own file only.
+    """
+    from numba import types
+    from numba.extending import typeof_impl
+
+    @typeof_impl.register(Compiled)  # type: ignore[untyped-decorator]
+    def _(loop: Compiled, _context: Any) -> Any:
+        return types.Dispatcher(loop.compile())

@@ -1,0 +1,237 @@
+"""Decimals in bytes become the nearest doubles, digit for digit what float() makes of them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.compiled import compiled
+
+Bytes = NDArray[np.uint8]
+
+LEAST_POWER, MOST_POWER = -342, 308  # of ten; what lies beyond is 0 or infinite
+WHOLE, HARD, WRONG = 0, -1, 1  # flags of a row: all read, some cell undecided, first wrong cell
+
+BLANK, TAB, PLUS, MINUS, DOT, ZERO, LETTER_E = (ord(sign) for sign in " \t+-.0e")
+DIGITS = 19  # the most that an unsigned 64-bit number always holds
+FAR = 1 << 40  # an exponent beyond which none matters, however many digits there are
+LOW = np.uint64(0xFFFFFFFF)
+HALF = np.uint64(32)
+
+
+@cache
+def powers_of_five() -> NDArray[np.uint64]:
+    """Return the leading 128 bits of 5^q for each power q, (powers, 2), high word first.
+
+    Lemire (2021), "Number parsing at a gigabyte per second", section 5: those of negative powers
+    are rounded up, the others down.
+    """
+    words = [divmod(_leading_bits(q), 1 << 64) for q in range(LEAST_POWER, MOST_POWER + 1)]
+    return np.array(words, np.uint64)
+
+
+@cache
+def powers_of_ten() -> NDArray[np.float64]:
+    """Return 10^0 to 10^22, the powers that are doubles."""
+    return np.array([float(10**q) for q in range(23)])
+
+
+def _leading_bits(q: int) -> int:
+    power: int = 5 ** abs(q)
+    if q >= 0:
+        shift = 128 - power.bit_length()
+        return power << shift if shift >= 0 else power >> -shift
+    bits = (power - 1).bit_length()
+    value = (1 << (bits + 127 if q >= -27 else 2 * bits + 128)) // power + 1
+    return value >> max(0, value.bit_length() - 128)
+
+
+class Markers:
+    """Cells that mean "missing": `signs` one after the other, the k-th ending at `ends[k]`.
+
+    `first` says which bytes a marker can begin with.
+    """
+
+    def __init__(self, markers: tuple[str, ...]) -> None:
+        encoded = [marker.strip(" \t").encode() for marker in markers]
+        self.words = frozenset(encoded)
+        self.signs = np.frombuffer(bytearray(b"".join(encoded)), np.uint8)
+        self.ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
+        self.first = np.zeros(257, np.bool_)
+        self.first[[word[0] if word else 256 for word in encoded]] = True
+
+
+def read_decimals(
+    text: Bytes,
+    cells: tuple[NDArray[np.int32], NDArray[np.int32]],
+    markers: Markers,
+    out: NDArray[np.float64],
+    flags: NDArray[np.int32],
+) -> None:
+    """Read the cells (starts, stops), each (rows, columns or more), into `out` (rows, columns).
+
+    Missing cells become NaN. Row i's flag is WHOLE, HARD if a cell has more digits than can be
+    judged here, or WRONG + j if the cell of column j is the first that is no finite number.
+    """
+    tables = powers_of_five(), powers_of_ten()
+    _decimals(text, *cells, markers.signs, markers.ends, markers.first, *tables, out, flags)
+
+
+@compiled("UniTuple(uint64, 2)(uint64, uint64)")
+def _product(a, b):  # type: ignore[no-untyped-def]
+    """Return the high and the low word of a * b."""
+    a_low, a_high, b_low, b_high = a & LOW, a >> HALF, b & LOW, b >> HALF
+    low, cross = a_low * b_low, a_high * b_low
+    middle = (low >> HALF) + (cross & LOW) + a_low * b_high
+    high = a_high * b_high + (cross >> HALF) + (middle >> HALF)
+    return high, (middle << HALF) | (low & LOW)
+
+
+@compiled("uint64(uint64, int64, uint64[:, ::1])")
+def _nearest(digits, q, powers):  # type: ignore[no-untyped-def]
+    """Return the bits of the double nearest to digits * 10^q: Lemire's Algorithm 1."""
+    one = np.uint64(1)
+    if digits == 0 or q < LEAST_POWER:
+        return np.uint64(0)
+    if q > MOST_POWER:
+        return np.uint64(0x7FF) << np.uint64(52)
+    zeros = np.int64(0)
+    for step in (32, 16, 8, 4, 2, 1):
+        if digits >> np.uint64(64 - step) == 0:
+            digits <<= np.uint64(step)
+            zeros += step
+    high, low = _product(digits, powers[q - LEAST_POWER, 0])
+    if high & np.uint64(0x1FF) == np.uint64(0x1FF):
+        more, _ = _product(digits, powers[q - LEAST_POWER, 1])
+        low += more
+        high += np.uint64(low < more)
+    upper = high >> np.uint64(63)
+    shift = upper + np.uint64(9)
+    mantissa = high >> shift
+    exponent = ((217706 * q) >> 16) + 63 + np.int64(upper) - zeros + 1023
+    if exponent <= 0:
+        if exponent <= -63:
+            return np.uint64(0)
+        mantissa >>= np.uint64(1 - exponent)
+        return (mantissa + (mantissa & one)) >> one  # the carry makes it the least normal double
+    half = low <= one and -4 <= q <= 23 and mantissa & np.uint64(3) == one
+    if half and mantissa << shift == high:
+        mantissa &= ~one  # exactly between two: to the even one
+    mantissa = (mantissa + (mantissa & one)) >> one
+    bits = mantissa + (np.uint64(exponent - 1) << np.uint64(52))  # the leading bit adds the 1
+    infinite = np.uint64(0x7FF) << np.uint64(52)
+    return min(bits, infinite)
+
+
+@compiled(
+    "int64(uint8[::1], int64, int64, uint64[:, ::1], float64[::1], float64[::1], uint64[::1])"
+)
+def _decimal(text, at, stop, powers, tens, value, bits):  # type: ignore[no-untyped-def]
+    """Read [+-]digits[.digits][e[+-]digits] into value[0], of which `bits` is a view."""
+    negative = at < stop and text[at] == MINUS
+    if at < stop and (text[at] == MINUS or text[at] == PLUS):
+        at += 1
+    digits, exponent, seen, kept = np.uint64(0), np.int64(0), np.int64(0), 0
+    begin = at
+    while at < stop:
+        digit = np.int64(text[at]) - ZERO
+        if digit < 0 or digit > 9:
+            break
+        if kept < DIGITS:
+            digits = digits * np.uint64(10) + np.uint64(digit)
+            kept += digits != 0
+        else:
+            exponent += 1
+            seen |= digit
+        at += 1
+    figures = at - begin
+    if at < stop and text[at] == DOT:
+        at += 1
+        begin = at
+        while at < stop:
+            digit = np.int64(text[at]) - ZERO
+            if digit < 0 or digit > 9:
+                break
+            if kept < DIGITS:
+                digits = digits * np.uint64(10) + np.uint64(digit)
+                kept += digits != 0
+                exponent -= 1
+            else:
+                seen |= digit
+            at += 1
+        figures += at - begin
+    if figures == 0:
+        return WRONG
+    if at < stop and text[at] | np.uint8(32) == LETTER_E:
+        at += 1
+        sign = 1
+        if at < stop and (text[at] == MINUS or text[at] == PLUS):
+            sign = -1 if text[at] == MINUS else 1
+            at += 1
+        begin, power = at, np.int64(0)
+        while at < stop and ZERO <= text[at] <= ZERO + 9:
+            if power < FAR:
+                power = power * 10 + np.int64(text[at]) - ZERO
+            at += 1
+        if at == begin:
+            return WRONG
+        exponent += sign * power
+    if at < stop:
+        return WRONG
+    if digits < np.uint64(1 << 53) and -22 <= exponent <= 22 and seen == 0:
+        # Clinger (1990): both factors are exact, so one rounding is the nearest double.
+        number = np.float64(digits)
+        value[0] = number * tens[exponent] if exponent >= 0 else number / tens[-exponent]
+    else:
+        bits[0] = _nearest(digits, exponent, powers)
+        if seen != 0 and bits[0] != _nearest(digits + np.uint64(1), exponent, powers):
+            return HARD
+        if not value[0] < np.inf:
+            return WRONG
+    if negative:
+        value[0] = -value[0]
+    return WHOLE
+
+
+@compiled("boolean(uint8[::1], int64, int64, uint8[::1], int64[::1])")
+def _is_marker(text, at, stop, signs, ends):  # type: ignore[no-untyped-def]
+    begin = 0
+    for end in ends:
+        if end - begin == stop - at:
+            same = True
+            for k in range(stop - at):
+                same = same and text[at + k] == signs[begin + k]
+            if same:
+                return True
+        begin = end
+    return False
+
+
+@compiled(
+    "void(uint8[::1], int32[:, ::1], int32[:, ::1], uint8[::1], int64[::1], boolean[::1], "
+    "uint64[:, ::1], float64[::1], float64[:, ::1], int32[::1])"
+)
+def _decimals(text, starts, stops, signs, ends, first, powers, tens, out, flags):  # type: ignore[no-untyped-def]
+    value = np.zeros(1)
+    bits = value.view(np.uint64)
+    for i in range(out.shape[0]):
+        flags[i] = WHOLE
+        for j in range(out.shape[1]):
+            at, stop = np.int64(starts[i, j]), np.int64(stops[i, j])
+            while at < stop and (text[at] == BLANK or text[at] == TAB):
+                at += 1
+            while at < stop and (text[stop - 1] == BLANK or text[stop - 1] == TAB):
+                stop -= 1
+            begins = np.int64(text[at]) if at < stop else 256
+            if first[begins] and _is_marker(text, at, stop, signs, ends):
+                out[i, j] = np.nan
+                continue
+            flag = _decimal(text, at, stop, powers, tens, value, bits)
+            out[i, j] = value[0]
+            if flag == HARD:
+                flags[i] = HARD
+            elif flag == WRONG:
+                flags[i] = WRONG + j
+                break

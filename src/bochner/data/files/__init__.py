@@ -1,0 +1,1 @@
+"""Tables in files: text of any size, parsed in chunks."""

@@ -1,0 +1,159 @@
+"""Blocks: the bytes of a file of any size, some megabytes at a time, cut at the ends of records."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.csv_fields import Records
+from bochner.data.files.chunk import UnreadableFile
+
+File = str | os.PathLike[str] | BinaryIO
+Split = Callable[[NDArray[np.uint8], int], Records]  # (text, line of its beginning)
+
+BLOCK = 8 << 20
+HEAD = 1 << 20
+LONGEST = 64 << 20  # bytes of a record; more is a quote that was left open, or no text at all
+MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
+FOREIGN_MARKS = (b"\xff\xfe", b"\xfe\xff")  # those of UTF-16
+
+
+@dataclass(frozen=True)
+class Block:
+    """Bytes of a file and the complete records in them."""
+
+    text: NDArray[np.uint8]
+    records: Records
+
+
+class Input:
+    """A path, or a stream whose first bytes can be looked at and are read again.
+
+    A path that ends in .gz is unpacked while it is read.
+    """
+
+    def __init__(self, file: File, name: str | None) -> None:
+        self.once = hasattr(file, "read")
+        self.file: Any = file if self.once else Path(file)  # type: ignore[arg-type]
+        self.name = name or str(getattr(file, "name", file) if self.once else file)
+        self.head, self.begun = b"", False
+
+    def first(self, size: int) -> bytes:
+        """Return the first bytes of the file, fewer than `size` only if there are no more."""
+        with self._readable():
+            if not self.once:
+                with closing(_opened(self.file)) as stream:
+                    return _read(stream, size)
+            self.head += _read(self.file, size - len(self.head))
+            return self.head[:size]
+
+    def blocks(self, split: Split, size: int = BLOCK) -> Iterator[Block]:
+        """Walk over the file. The text of a block is valid until the next one is asked for."""
+        if self.begun and self.once:
+            raise ValueError(
+                f"{self.name} is a stream, which can be read once. Give a path, or keep its rows."
+            )
+        self.begun = True
+        if self.once:
+            head, self.head = self.head, b""
+            yield from self._walk(_Replayed(head, self.file), split, size)
+            return
+        with closing(_opened(self.file)) as stream:
+            yield from self._walk(stream, split, size)
+
+    def _walk(self, stream: Any, split: Split, size: int) -> Iterator[Block]:
+        buffer, held, line, last = bytearray(size + 1), 0, 1, False
+        while not last:
+            with self._readable():
+                filled = held + _read_into(stream, memoryview(buffer)[held:-1])
+            last = filled < len(buffer) - 1
+            if last and filled and buffer[filled - 1] != ord("\n"):
+                buffer[filled] = ord("\n")  # there is room for it: the end of the last record
+                filled += 1
+            begin = len(MARK) if line == 1 and buffer.startswith(MARK) else 0
+            text = np.frombuffer(buffer, np.uint8, filled - begin, begin)
+            records = split(text, line)
+            if len(records):
+                yield Block(text, records)
+            rest, line = filled - begin - records.end, records.line
+            if last and rest:
+                raise UnreadableFile(
+                    f"{self.name}, line {line}: a quote is opened here and never closed. "
+                    "Close it, or write quotes inside text twice."
+                )
+            if rest > LONGEST:
+                raise UnreadableFile(
+                    f"{self.name}, line {line}: the record that begins here is longer than "
+                    f"{LONGEST >> 20} MB. Is a quote left open, or is this no text file?"
+                )
+            following = bytearray(max(size, 2 * rest) + 1) if rest > size // 2 else buffer
+            following[:rest] = buffer[filled - rest : filled]
+            buffer, held = following, rest
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise UnreadableFile(
+                f"{self.name} is no whole gzip file: {error}. Copy or pack it again."
+            ) from error
+
+
+class _Replayed:
+    """A stream after the bytes that were already taken from it."""
+
+    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+        self.head, self.stream = io.BytesIO(head), stream
+
+    def read(self, size: int) -> bytes:
+        """Read at most `size` bytes."""
+        return self.head.read(size) or self.stream.read(size)
+
+
+def refuse_foreign(head: bytes, name: str) -> None:
+    """Refuse files that are not text in UTF-8, or have nothing in them."""
+    if head.startswith(FOREIGN_MARKS):
+        raise UnreadableFile(f"{name} is text in UTF-16; UTF-8 is needed. Save it as UTF-8.")
+    if not head.removeprefix(MARK).strip():
+        raise UnreadableFile(f"{name} has no rows: it is empty.")
+    if b"\r" in head and b"\n" not in head:
+        raise UnreadableFile(
+            f"{name} ends its lines with a carriage return alone; a line feed is needed. "
+            "Save it with the line ends of today."
+        )
+
+
+def _opened(path: Path) -> Any:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb", buffering=0)
+
+
+def _read(stream: Any, size: int) -> bytes:
+    room = bytearray(max(size, 0))
+    return bytes(room[: _read_into(stream, memoryview(room))])
+
+
+def _read_into(stream: Any, room: memoryview) -> int:
+    """Fill the room, and return how much of it is filled: less at the end of the file only."""
+    filled = 0
+    while filled < len(room):
+        if hasattr(stream, "readinto"):
+            count = stream.readinto(room[filled:]) or 0
+        else:
+            piece = stream.read(len(room) - filled)
+            count = len(piece)
+            room[filled : filled + count] = piece
+        if count == 0:
+            break
+        filled += count
+    return filled

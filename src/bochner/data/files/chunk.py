@@ -1,0 +1,164 @@
+"""Chunks: some thousand rows of a file as arrays, with the rows that could not be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BAD_SHOWN = 100  # bad rows that a chunk describes; a file of nothing else must not fill the memory
+
+
+class UnreadableFile(ValueError):
+    """A file that cannot be read on from here, or at all: there is no row to skip."""
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that is not what its file promises.
+
+    Parameters
+    ----------
+    path : str
+        The name of the file.
+    line : int
+        The line where the row begins, from 1.
+    column : str or None
+        The name of the column, None if it is the row as a whole.
+    expected, found : str
+        What should stand there, and what does.
+
+    Examples
+    --------
+    >>> str(BadRow("trees.csv", 17, "height", "a number", 'the text "12a"'))
+    'trees.csv, line 17, column "height": expected a number, found the text "12a".'
+    """
+
+    path: str
+    line: int
+    column: str | None
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        column = "" if self.column is None else f', column "{self.column}"'
+        where = f"{self.path}, line {self.line}{column}"
+        return f"{where}: expected {self.expected}, found {self.found}."
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of text: row i holds vocabulary[codes[i]], nothing (missing) if the code is -1.
+
+    Parameters
+    ----------
+    codes : array of int64, (rows,)
+    vocabulary : tuple of str
+        The texts of this chunk, in the order of their first appearance.
+
+    Examples
+    --------
+    >>> coded = Coded(np.array([0, 1, -1, 0]), ("oak", "ash"))
+    >>> [coded.vocabulary[code] if code >= 0 else None for code in coded.codes]
+    ['oak', 'ash', None, 'oak']
+    """
+
+    codes: NDArray[np.int64]
+    vocabulary: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows of a table in a file; rows that are bad are left out.
+
+    Parameters
+    ----------
+    numbers : array of float64, (rows, columns of numbers)
+        NaN where a number is missing.
+    texts : tuple of Coded
+        One for each column of text.
+    lines : array of int64, (rows,)
+        The line where each row begins, from 1.
+    bad : tuple of BadRow
+        The first bad rows, at most `BAD_SHOWN`.
+    n_bad : int
+        How many bad rows there were.
+    number_names, text_names : tuple of str
+        The names of the columns.
+
+    Examples
+    --------
+    >>> chunk = Chunk(np.array([[1.5], [2.5]]), (), np.array([2, 3]), number_names=("height",))
+    >>> len(chunk), chunk.n_bad
+    (2, 0)
+    """
+
+    numbers: NDArray[np.float64]
+    texts: tuple[Coded, ...]
+    lines: NDArray[np.int64]
+    bad: tuple[BadRow, ...] = ()
+    n_bad: int = 0
+    number_names: tuple[str, ...] = ()
+    text_names: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+@dataclass(frozen=True)
+class SparseChunk:
+    """Rows of a sparse file: row i has data[k] at column indices[k], indptr[i] <= k < indptr[i+1].
+
+    Parameters
+    ----------
+    labels : array of float64, (rows,)
+    data : array of float64, (entries,)
+    indices : array of int32, (entries,)
+        Columns from 0, increasing within a row.
+    indptr : array of int64, (rows + 1,)
+    lines : array of int64, (rows,)
+        The line of each row, from 1.
+    bad : tuple of BadRow
+        The first bad rows, at most `BAD_SHOWN`.
+    n_bad : int
+        How many bad rows there were.
+
+    Examples
+    --------
+    >>> entries = np.array([2.0, 3.0]), np.array([0, 2], np.int32), np.array([0, 1, 2])
+    >>> chunk = SparseChunk(np.array([1.0, -1.0]), *entries, np.array([1, 2]))
+    >>> chunk.matrix(chunk.n_columns).toarray()
+    array([[2., 0., 0.],
+           [0., 0., 3.]])
+    """
+
+    labels: NDArray[np.float64]
+    data: NDArray[np.float64]
+    indices: NDArray[np.int32]
+    indptr: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    bad: tuple[BadRow, ...] = ()
+    n_bad: int = 0
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_columns(self) -> int:
+        """The columns that these rows need: the largest index and one."""
+        return int(self.indices.max()) + 1 if len(self.indices) else 0
+
+    def matrix(self, n_columns: int) -> Any:
+        """Return the rows as a SciPy CSR matrix of this width."""
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((self.data, self.indices, self.indptr), (len(self), n_columns))
+
+
+def shown(cell: bytes) -> str:
+    """Return a cell as errors show it: in quotes, not too long, whatever its bytes are."""
+    text = cell[:40].decode("utf-8", "backslashreplace") + ("..." if len(cell) > 40 else "")
+    plain = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+    return f'"{plain}"' if cell else "nothing"

@@ -1,0 +1,181 @@
+"""What a CSV file looks like: its delimiter, names and kinds, told from its first megabyte."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.csv_fields import Records, fields, records
+from bochner.compute.decimal import WRONG, Markers, read_decimals
+from bochner.data.files.blocks import HEAD, LONGEST, MARK, Input, refuse_foreign
+from bochner.data.files.chunk import UnreadableFile, shown
+
+Kind = Literal["number", "text"]
+# A comma may be a decimal point or part of a text, hence the others come first among equals.
+DELIMITERS = "\t;|,"
+LOOKED_AT = 1000  # records that vote for a delimiter
+FEW = 0.1  # share of cells of a column of numbers that may be none, and are then errors
+
+NUMBER = re.compile(rb"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The delimiter, names and kinds of columns, and how many records are names (0 or 1)."""
+
+    delimiter: int
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    headers: int
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is known of a file beforehand; see `CsvFile`."""
+
+    delimiter: str
+    header: bool | str
+    text: Sequence[str]
+    markers: Markers
+
+    def __post_init__(self) -> None:
+        one = len(self.delimiter) == 1 and self.delimiter.isascii()
+        if self.delimiter != "auto" and (not one or self.delimiter in '"\r\n'):
+            raise ValueError(
+                'delimiter must be "auto" or one ASCII character, not a quote or a line end; '
+                f"got {self.delimiter!r}."
+            )
+        if self.header not in ("auto", True, False):
+            raise ValueError(f'header must be "auto", True or False; got {self.header!r}.')
+
+
+def told(file: Input, wish: Wish) -> Dialect:
+    """Look at the first records of a file and say what it looks like."""
+    text, cuts = _first_records(file, wish)
+    delimiter, some = _delimiter(text, cuts)
+    columns = int(_counts(text, some[:1], delimiter)[0])
+    if columns < 1:
+        raise UnreadableFile(
+            f"{file.name}, line {int(some.lines[0])}: text follows a closing quote."
+        )
+    first = _cells(text, some, delimiter, columns)
+    names, headers = _names(first, wish, f"{file.name}, line {int(some.lines[0])}")
+    kinds = _kinds(text, some[headers:], delimiter, wish, names)
+    return Dialect(delimiter, names, kinds, headers)
+
+
+def _first_records(file: Input, wish: Wish) -> tuple[NDArray[np.uint8], dict[int, Records]]:
+    """Return the first bytes, and the records in them for each delimiter that it might be."""
+    wanted = DELIMITERS if wish.delimiter == "auto" else wish.delimiter
+    size = HEAD
+    while True:
+        head = file.first(size)
+        refuse_foreign(head, file.name)
+        whole = len(head) < size
+        body = head.removeprefix(MARK) + (b"\n" if whole else b"")
+        text = np.frombuffer(bytearray(body), np.uint8)
+        cuts = {ord(sign): records(text, ord(sign), 1) for sign in wanted}
+        cuts = {sign: cut for sign, cut in cuts.items() if len(cut)}
+        if cuts:
+            return text, cuts
+        if whole or size > LONGEST:
+            raise UnreadableFile(
+                f"{file.name} has no row that ends. Is a quote left open, or is this no text file?"
+            )
+        size *= 4
+
+
+def _delimiter(text: NDArray[np.uint8], cuts: dict[int, Records]) -> tuple[int, Records]:
+    """Return the delimiter that cuts most records into as many fields as the first."""
+    scores = {}
+    for sign, some in cuts.items():
+        counts = _counts(text, some[:LOOKED_AT], sign)
+        scores[sign] = np.mean(counts == counts[0]) if counts[0] > 1 else -1.0
+    best = max(scores.values())
+    sign = next(sign for sign in (reversed(scores) if best < 0 else scores) if scores[sign] == best)
+    return sign, cuts[sign]
+
+
+def _counts(text: NDArray[np.uint8], some: Records, delimiter: int) -> NDArray[np.int32]:
+    return fields(text, some, delimiter, np.empty(0, np.int64), 0)[2]
+
+
+def _cells(text: NDArray[np.uint8], some: Records, delimiter: int, columns: int) -> list[bytes]:
+    places = np.arange(columns)
+    starts, stops, _ = fields(text, some[:1], delimiter, places, columns)
+    return [content(text, start, stop) for start, stop in zip(starts[0], stops[0], strict=True)]
+
+
+def content(text: NDArray[np.uint8], start: int, stop: int) -> bytes:
+    """Return what a cell holds, without the quotes around it and with those inside it once."""
+    cell = text[start:stop].tobytes()
+    quoted = start > 0 and text[start - 1] == ord('"')
+    return cell.replace(b'""', b'"') if quoted else cell
+
+
+def _names(first: list[bytes], wish: Wish, where: str) -> tuple[tuple[str, ...], int]:
+    numbers = sum(NUMBER.fullmatch(cell) is not None for cell in first)
+    missing = sum(cell.strip(b" \t") in wish.markers.words for cell in first)
+    if wish.header == "auto" and 0 < numbers < len(first) - missing:
+        raise UnreadableFile(
+            f"{where}: the first line has numbers and text, so it may hold names or a row. "
+            "Say which by header=True or header=False."
+        )
+    if wish.header is False or (wish.header == "auto" and numbers):
+        return tuple(str(column) for column in range(len(first))), 0
+    return _checked([_decoded(cell, where).strip() for cell in first], where), 1
+
+
+def _checked(names: list[str], where: str) -> tuple[str, ...]:
+    if "" in names:
+        raise UnreadableFile(
+            f"{where}: column {names.index('') + 1} has no name. Name every column, "
+            "or say header=False if this line is a row."
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UnreadableFile(
+            f'{where}: two columns are called "{twice}". Rename one, '
+            "or say header=False if this line is a row."
+        )
+    return tuple(names)
+
+
+def _decoded(cell: bytes, where: str) -> str:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(
+            f"{where}: the name {shown(cell)} is not text in UTF-8. Save the file as UTF-8."
+        ) from error
+
+
+def _kinds(
+    text: NDArray[np.uint8], some: Records, delimiter: int, wish: Wish, names: tuple[str, ...]
+) -> tuple[Kind, ...]:
+    unknown = [name for name in wish.text if name not in names]
+    if unknown:
+        raise ValueError(f"text must name columns among {list(names)}; got {unknown}.")
+    starts, stops, _ = fields(text, some, delimiter, np.arange(len(names)), len(names))
+    columns = ((starts[:, [j]], stops[:, [j]]) for j in range(len(names)))
+    return tuple(
+        "text" if name in wish.text or _is_text(text, cells, wish.markers) else "number"
+        for name, cells in zip(names, columns, strict=True)
+    )
+
+
+def _is_text(
+    text: NDArray[np.uint8],
+    cells: tuple[NDArray[np.int32], NDArray[np.int32]],
+    markers: Markers,
+) -> bool:
+    out, flags = np.zeros(cells[0].shape), np.empty(len(cells[0]), np.int32)
+    read_decimals(text, cells, markers, out, flags)
+    wrong = flags >= WRONG
+    filled = np.count_nonzero(wrong | ~np.isnan(out[:, 0]))
+    return bool(np.count_nonzero(wrong) > FEW * filled)
