@@ -10,19 +10,23 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.csv_fields import Records
+from bochner.compute.pool import each_tile
 from bochner.data.files.chunk import UnreadableFile
 
 File = str | os.PathLike[str] | BinaryIO
 Split = Callable[[NDArray[np.uint8], int], Records]  # (text, line of its beginning)
 
+T = TypeVar("T")
+
 BLOCK = 8 << 20
 HEAD = 1 << 20
+TILE = 1 << 18  # bytes whose fields stay in the L2 cache
 LONGEST = 64 << 20  # bytes of a record; more is a quote that was left open, or no text at all
 MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 FOREIGN_MARKS = (b"\xff\xfe", b"\xfe\xff")  # those of UTF-16
@@ -34,6 +38,20 @@ class Block:
 
     text: NDArray[np.uint8]
     records: Records
+
+    def tiles(self, read: Callable[[NDArray[np.uint8], Records], T]) -> list[T]:
+        """Return what is read from the records of each tile of the text, on all threads."""
+        starts = self.records.starts
+        cuts = np.searchsorted(starts, np.arange(0, len(self.text) + TILE, TILE))
+        edges = np.unique(np.append(cuts, len(starts)))
+        tiles: dict[int, T] = {}
+
+        def work(first: int, last: int) -> None:
+            for k in range(first, last):
+                tiles[k] = read(self.text, self.records[edges[k] : edges[k + 1]])
+
+        each_tile(work, len(edges) - 1, 1)
+        return [tiles[k] for k in range(len(edges) - 1)]
 
 
 class Input:
@@ -56,6 +74,24 @@ class Input:
                     return _read(stream, size)
             self.head += _read(self.file, size - len(self.head))
             return self.head[:size]
+
+    def look(self, see: Callable[[NDArray[np.uint8]], T | None]) -> T:
+        """Return what is seen in the first bytes of the file, more of them if it is None."""
+        size = HEAD
+        while True:
+            head = self.first(size)
+            refuse_foreign(head, self.name)
+            whole = len(head) < size
+            body = bytearray(head.removeprefix(MARK) + (b"\n" if whole else b""))
+            seen = see(np.frombuffer(body, np.uint8))
+            if seen is not None:
+                return seen
+            if whole or size > LONGEST:
+                raise UnreadableFile(
+                    f"{self.name} has no row that ends. Is a quote left open, "
+                    "or is this no text file?"
+                )
+            size *= 4
 
     def blocks(self, split: Split, size: int = BLOCK) -> Iterator[Block]:
         """Walk over the file. The text of a block is valid until the next one is asked for."""

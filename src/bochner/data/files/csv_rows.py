@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 
 from bochner.compute.csv_fields import Records, fields
 from bochner.compute.decimal import HARD, WHOLE, WRONG, Markers, read_decimals
-from bochner.compute.pool import each_tile
 from bochner.data.files.blocks import Block
 from bochner.data.files.chunk import BAD_SHOWN, BadRow, Chunk, shown
 from bochner.data.files.coding import Column
 from bochner.data.files.dialect import Dialect, content
 
-TILE = 1 << 18  # bytes whose fields stay in the L2 cache
 Bytes = NDArray[np.uint8]
 Bounds = NDArray[np.int32]
 
@@ -85,7 +83,7 @@ class RowReader:
 
     def chunk(self, block: Block) -> Chunk:
         """Return the rows of a block."""
-        rows = Rows.joined(self._tiles(block))
+        rows = Rows.joined(block.tiles(self._tile))
         columns = self._coded(block.text, rows)
         foreign = np.any([column.foreign for column in columns], axis=0)
         if np.any(foreign):
@@ -108,19 +106,6 @@ class RowReader:
             bad.append(BadRow(self.name, line, name, "text in UTF-8", "other bytes"))
         bad.sort(key=lambda row: row.line)
         return rows.picked(~foreign, bad, rows.n_bad + int(np.count_nonzero(foreign)))
-
-    def _tiles(self, block: Block) -> list[Rows]:
-        starts = block.records.starts
-        cuts = np.arange(0, len(block.text) + TILE, TILE)
-        edges = np.unique(np.append(np.searchsorted(starts, cuts), len(starts)))
-        tiles: list[Rows | None] = [None] * (len(edges) - 1)
-
-        def read(first: int, last: int) -> None:
-            for k in range(first, last):
-                tiles[k] = self._tile(block.text, block.records[edges[k] : edges[k + 1]])
-
-        each_tile(read, len(tiles), 1)
-        return [tile for tile in tiles if tile is not None]
 
     def _tile(self, text: Bytes, some: Records) -> Rows:
         count, delimiter = self.layout.numbers, self.layout.dialect.delimiter

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from bochner.compute.csv_fields import Records, fields, records
 from bochner.compute.decimal import WRONG, Markers, read_decimals
-from bochner.data.files.blocks import HEAD, LONGEST, MARK, Input, refuse_foreign
+from bochner.data.files.blocks import Input
 from bochner.data.files.chunk import UnreadableFile, shown
 
 Kind = Literal["number", "text"]
+Cuts = dict[int, Records]
 # A comma may be a decimal point or part of a text, hence the others come first among equals.
 DELIMITERS = "\t;|,"
 LOOKED_AT = 1000  # records that vote for a delimiter
@@ -56,7 +57,7 @@ class Wish:
 
 def told(file: Input, wish: Wish) -> Dialect:
     """Look at the first records of a file and say what it looks like."""
-    text, cuts = _first_records(file, wish)
+    text, cuts = file.look(lambda head: _cuts(head, wish))
     delimiter, some = _delimiter(text, cuts)
     columns = int(_counts(text, some[:1], delimiter)[0])
     if columns < 1:
@@ -69,28 +70,15 @@ def told(file: Input, wish: Wish) -> Dialect:
     return Dialect(delimiter, names, kinds, headers)
 
 
-def _first_records(file: Input, wish: Wish) -> tuple[NDArray[np.uint8], dict[int, Records]]:
-    """Return the first bytes, and the records in them for each delimiter that it might be."""
+def _cuts(text: NDArray[np.uint8], wish: Wish) -> tuple[NDArray[np.uint8], Cuts] | None:
+    """Return the text, and the records in it for each delimiter that it might have."""
     wanted = DELIMITERS if wish.delimiter == "auto" else wish.delimiter
-    size = HEAD
-    while True:
-        head = file.first(size)
-        refuse_foreign(head, file.name)
-        whole = len(head) < size
-        body = head.removeprefix(MARK) + (b"\n" if whole else b"")
-        text = np.frombuffer(bytearray(body), np.uint8)
-        cuts = {ord(sign): records(text, ord(sign), 1) for sign in wanted}
-        cuts = {sign: cut for sign, cut in cuts.items() if len(cut)}
-        if cuts:
-            return text, cuts
-        if whole or size > LONGEST:
-            raise UnreadableFile(
-                f"{file.name} has no row that ends. Is a quote left open, or is this no text file?"
-            )
-        size *= 4
+    cuts = {ord(sign): records(text, ord(sign), 1) for sign in wanted}
+    cuts = {sign: some for sign, some in cuts.items() if len(some)}
+    return (text, cuts) if cuts else None
 
 
-def _delimiter(text: NDArray[np.uint8], cuts: dict[int, Records]) -> tuple[int, Records]:
+def _delimiter(text: NDArray[np.uint8], cuts: Cuts) -> tuple[int, Records]:
     """Return the delimiter that cuts most records into as many fields as the first."""
     scores = {}
     for sign, some in cuts.items():

@@ -1,0 +1,137 @@
+"""Rows of sparse text: label index:value index:value ..., as positions and indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.compiled import compiled
+from bochner.compute.csv_fields import Records
+
+EMPTY, ROW = 0, 1  # what a line holds: nothing (a comment), a row, or a mistake:
+NO_PAIR, NOT_INCREASING, TOO_LARGE, BELOW_ONE = -1, -2, -3, -4
+LARGEST = np.iinfo(np.int32).max
+LEAST_PAIR = 3  # bytes of "1:" and a blank
+
+BLANK, TAB, COMMENT, COLON, ZERO = (ord(sign) for sign in " \t#:0")
+FORM_FEED, LETTER_Q, LETTER_I, LETTER_D = 12, ord("q"), ord("i"), ord("d")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The rows of some lines, and where their labels and values stand: starts, stops (..., 1).
+
+    `held` says what each line holds, `places` where its mistake begins. Row r has the entries
+    ends[r - 1] to ends[r].
+    """
+
+    held: NDArray[np.int8]
+    places: NDArray[np.int32]
+    labels: tuple[NDArray[np.int32], NDArray[np.int32]]
+    ends: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: tuple[NDArray[np.int32], NDArray[np.int32]]
+
+
+def pairs(text: NDArray[np.uint8], lines: Records, least: int) -> Pairs:
+    """Return the rows of lines of text, whose least index is `least`: 0 or 1."""
+    count = len(lines)
+    room = int(lines.stops[-1] - lines.starts[0]) // LEAST_PAIR + 2 if count else 0
+    held, places = np.empty(count, np.int8), np.zeros(count, np.int32)
+    label, value = np.empty((2, count, 1), np.int32), np.empty((2, room, 1), np.int32)
+    ends, indices = np.empty(count, np.int64), np.empty(room, np.int32)
+    rows, entries = _pairs(
+        text, lines.starts, lines.stops, least, held, places, label, ends, indices, value
+    )
+    labels = label[0, :rows], label[1, :rows]
+    values = value[0, :entries], value[1, :entries]
+    return Pairs(held, places, labels, ends[:rows], indices[:entries], values)
+
+
+@compiled("boolean(uint8)")
+def _is_blank(sign):  # type: ignore[no-untyped-def]
+    return sign == BLANK or TAB <= sign <= FORM_FEED + 1
+
+
+@compiled("int64(uint8[::1], int64, int64)")
+def _after_query(text, at, end):  # type: ignore[no-untyped-def]
+    """Return where a query number, qid:3, ends; `at` if there is none."""
+    if not (
+        at + 4 < end
+        and text[at] == LETTER_Q
+        and text[at + 1] == LETTER_I
+        and text[at + 2] == LETTER_D
+        and text[at + 3] == COLON
+    ):
+        return at
+    after = at + 4
+    while after < end and ZERO <= text[after] <= ZERO + 9:
+        after += 1
+    whole = after > at + 4 and (after == end or _is_blank(text[after]))
+    return after if whole else at
+
+
+@compiled("UniTuple(int64, 2)(uint8[::1], int64, int64)")
+def _index(text, at, end):  # type: ignore[no-untyped-def]
+    """Return the index at a place and where its digits end."""
+    index = np.int64(0)
+    while at < end and ZERO <= text[at] <= ZERO + 9:
+        index = min(index * 10 + np.int64(text[at]) - ZERO, np.int64(LARGEST) + 2)
+        at += 1
+    return index, at
+
+
+@compiled(
+    "UniTuple(int64, 2)(uint8[::1], int32[::1], int32[::1], int64, int8[::1], int32[::1], "
+    "int32[:, :, ::1], int64[::1], int32[::1], int32[:, :, ::1])"
+)
+def _pairs(text, starts, stops, least, held, places, label, ends, indices, value):  # type: ignore[no-untyped-def]
+    row, entry = 0, 0
+    for k in range(len(starts)):
+        at, end, first = np.int64(starts[k]), np.int64(stops[k]), entry
+        while at < end and _is_blank(text[at]):
+            at += 1
+        if at == end or text[at] == COMMENT:
+            held[k] = EMPTY
+            continue
+        label[0, row, 0] = at
+        while at < end and not _is_blank(text[at]) and text[at] != COMMENT:
+            at += 1
+        label[1, row, 0] = at
+        state, last, token = ROW, np.int64(least - 1), at
+        while at < end and _is_blank(text[at]):
+            at += 1
+        at = _after_query(text, at, end)
+        while state == ROW:
+            while at < end and _is_blank(text[at]):
+                at += 1
+            if at == end or text[at] == COMMENT:
+                break
+            token = at
+            index, at = _index(text, at, end)
+            if at in (token, end) or text[at] != COLON:
+                state = NO_PAIR
+            elif index > LARGEST:
+                state = TOO_LARGE
+            elif index < least:
+                state = BELOW_ONE
+            elif index <= last:
+                state = NOT_INCREASING
+            else:
+                last = index
+                indices[entry] = index - least
+                at += 1
+                value[0, entry, 0] = at
+                while at < end and not _is_blank(text[at]) and text[at] != COMMENT:
+                    at += 1
+                value[1, entry, 0] = at
+                entry += 1
+        held[k], places[k] = state, token
+        if state == ROW:
+            ends[row] = entry
+            row += 1
+        else:
+            entry = first
+    return row, entry
