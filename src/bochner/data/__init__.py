@@ -4,6 +4,12 @@ from bochner.data.array_source import ArraySource
 from bochner.data.batch import Batch, Rows
 from bochner.data.conversion import as_source
 from bochner.data.cut import even_cut
+from bochner.data.files.file_source import FileSource
+from bochner.data.files.open_source import open_source
+from bochner.data.files.reading_progress import ReadingProgress
+from bochner.data.files.schema import Schema
+from bochner.data.files.split import Split
+from bochner.data.files.tally import SkippedRows
 from bochner.data.filling import Filling
 from bochner.data.held_out import HeldOut, hold_out
 from bochner.data.iterator_source import IteratorSource
@@ -22,6 +28,7 @@ __all__ = [
     "ArraySource",
     "Batch",
     "DataSource",
+    "FileSource",
     "Filling",
     "HeldOut",
     "IteratorSource",
@@ -32,10 +39,14 @@ __all__ = [
     "RadialWave",
     "RandomAccess",
     "Ranks",
+    "ReadingProgress",
     "RowNormalization",
     "Rows",
     "Scaling",
+    "Schema",
     "Shuffled",
+    "SkippedRows",
+    "Split",
     "Stream",
     "Transform",
     "Warping",
@@ -43,6 +54,7 @@ __all__ = [
     "even_cut",
     "hold_out",
     "mapped",
+    "open_source",
     "prefetched",
     "principal_components",
     "row_normalized",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from bochner.data import DataSource, Filling, mapped
+from bochner.data import Batch, DataSource, Filling, mapped
 from bochner.estimators.choices import is_precomputed
+from bochner.estimators.files import CheckedRows, require_columns, settle_columns
 from bochner.estimators.named_components import NamedComponents
 from bochner.estimators.sources import (
     array_source,
@@ -23,6 +25,7 @@ from bochner.estimators.sources import (
 from bochner.estimators.tables import Table, has_categories
 from bochner.kernels import Kernel
 
+PREDICTED_ROWS = 16_384  # at a time
 FILLED_ROWS = 16_384  # of a stream, from which it is learned what stands for missing numbers
 
 
@@ -48,25 +51,34 @@ class Border(NamedComponents):
             refuse_blocks(X)
             if reset:
                 self._table = Table.learn(X) if has_categories(X) else None
+                self.__dict__.pop("schema_", None)
             X, y = self._arrays(X, y, reset=reset, least=least)
             return array_source(X, y, sample_weight)
         source = stream(X, y, sample_weight)
         if reset:
-            self._table, self._filling = None, Filling.learn(source.sample(FILLED_ROWS).X)
-            self.n_features_in_ = source.n_columns
-            self.__dict__.pop("feature_names_in_", None)
-        elif source.n_columns != self.n_features_in_:
-            raise ValueError(
-                f"X has {source.n_columns} columns, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}. Give the same columns."
-            )
+            settle_columns(self, X, source, FILLED_ROWS)
+        else:
+            require_columns(self, X, source)
         return mapped(source, self._filling)
+
+    def _checked(self, X: Any) -> Iterator[CheckedRows]:
+        """Walk through the rows of a source in parts that need no further look."""
+        source = self._source(X, None, None, reset=False, least=1)
+        for batch in source.batches(PREDICTED_ROWS):
+            self._seen_by(False).require(batch.X)
+            yield CheckedRows(batch.X)
 
     def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool, **checks: Any) -> Any:
         """Return rows, and targets if there are any, checked as scikit-learn does.
 
         What is missing is filled in; of a kernel's values none may be.
         """
+        if isinstance(X, CheckedRows):
+            return X.rows
+        if is_stream(X):
+            return Batch.join(
+                list(self._source(X, None, None, reset=False, least=1).batches(PREDICTED_ROWS))
+            ).X
         checks["ensure_all_finite"] = True if is_precomputed(self.kernel) else "allow-nan"
         if self._table is None:
             found = validate_data(self, X, y, reset=reset, **checks)

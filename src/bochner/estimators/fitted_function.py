@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bochner.compute.pool import threads
+from bochner.estimators.border import PREDICTED_ROWS
 from bochner.estimators.choices import is_precomputed
+from bochner.estimators.files import joined
 from bochner.estimators.preparation import Preparation
+from bochner.estimators.sources import is_stream
 from bochner.problem import Expansion
-
-PREDICTED_ROWS = 16_384  # at a time
 
 
 class FittedFunction(Preparation):
@@ -24,6 +25,8 @@ class FittedFunction(Preparation):
     def _evaluate(self, X: Any) -> NDArray[Any]:
         """Return f at rows, (rows, outputs), in float32 for float32 rows."""
         check_is_fitted(self)
+        if is_stream(X):
+            return joined(map(self._evaluate, self._checked(X)))  # type: ignore[no-any-return]
         X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         values = np.empty((X.shape[0], self._setup.targets.outputs), X.dtype)
         with threads(self.n_jobs):

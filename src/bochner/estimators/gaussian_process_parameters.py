@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from numpy.typing import NDArray
+
 from bochner.callbacks import Callback, ProgressBar
 from bochner.component import Component
 from bochner.estimators.border import Border
@@ -104,6 +106,15 @@ class GaussianProcessParameters(Border):
         """Return what a parameter stands for, as far as that can be told without rows."""
         given = getattr(self, name)
         return kernel_for(self.features) if name == "kernel" and is_auto(given) else given
+
+    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+        return self._numbers(X, y, reset=reset, least=least)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.target_tags.single_output = tags.target_tags.multi_output = True
+        return tags
 
 
 def has_sums(estimator: GaussianProcessParameters) -> bool:

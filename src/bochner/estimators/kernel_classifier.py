@@ -16,12 +16,13 @@ from bochner.callbacks import Callback
 from bochner.data import DataSource
 from bochner.estimators.calibration import gives_probabilities
 from bochner.estimators.classes import class_counts, class_factors
+from bochner.estimators.files import SourceScore
 from bochner.estimators.kernel_machine import KernelMachine, learns_from_streams
 from bochner.estimators.targets import Labels, Targets
 from bochner.losses import Loss
 
 
-class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
+class KernelClassifier(SourceScore, ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """Kernel classification on data of any size.
 
     Minimises mean loss + alpha/2 |f|^2 over f(x) = sum of functions of the kernel + intercept.
@@ -213,8 +214,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label that `decision_function` speaks for."""
-        decision = self.decision_function(X)
-        return self._labels.labels(decision)
+        return self._labels.labels(self.decision_function(X))
 
     @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from bochner.callbacks import History
 from bochner.compute.pool import threads
 from bochner.compute.random import Random
 from bochner.estimators.convergence import warn_of_limits, warn_of_unseen_rows
+from bochner.estimators.files import SourceScore, joined
 from bochner.estimators.gaussian_process_fit import (
     Learned,
     learned,
@@ -31,6 +32,7 @@ from bochner.estimators.gaussian_process_setup import GaussianProcessSetup, reci
 from bochner.estimators.going_on import unchanged_on_error
 from bochner.estimators.ranges import require_count, require_number
 from bochner.estimators.seeds import seed_of
+from bochner.estimators.sources import is_stream
 from bochner.features import Basis
 from bochner.kernels import Kernel
 from bochner.loop import INTERRUPTED
@@ -39,7 +41,7 @@ from bochner.posterior.posterior import drawn, in_batches
 from bochner.progress import Progress
 
 
-class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type: ignore[misc]
+class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParameters):  # type: ignore[misc]
     r"""Gaussian process regression on data of any size: a mean, and how far it may be off.
 
     f ~ GP(mean of y, k), y_i = f(x_i) + e_i with e_i ~ N(0, noise / w_i), w_i the rows' weights.
@@ -173,6 +175,8 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         """
         if return_std and return_cov:
             raise ValueError("At most one of return_std and return_cov can be asked for.")
+        if is_stream(X) and not return_cov:
+            return joined(self.predict(rows, return_std) for rows in self._checked(X))
         rows, watch, targets = self._rows(X), self._watch(), self._setup.targets
         posterior, found = watched(self.posterior_, watch), None
         with threads(self.n_jobs):
@@ -235,14 +239,5 @@ class KernelGaussianProcess(RegressorMixin, GaussianProcessParameters):  # type:
         self.n_iter_ = end.pass_ + (end.position > 0)
         self.history_, self.stopped_because_ = history.columns, str(end.reason)
 
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        return self._numbers(X, y, reset=reset, least=least)
-
     def __sklearn_is_fitted__(self) -> bool:
         return "posterior_" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        tags.target_tags.single_output = tags.target_tags.multi_output = True
-        return tags

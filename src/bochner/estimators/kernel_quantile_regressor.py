@@ -10,6 +10,8 @@ from sklearn.metrics import d2_pinball_score
 
 from bochner.callbacks import Callback
 from bochner.component import Component
+from bochner.data import DataSource
+from bochner.estimators.files import targets_of
 from bochner.estimators.hyperparameters import Hyperparameters
 from bochner.estimators.number_machine import NumberMachine
 from bochner.losses import Loss, Quantile
@@ -113,12 +115,14 @@ class KernelQuantileRegressor(NumberMachine):
         )
         self.quantiles = quantiles
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean over the quantiles of D^2, the share of the pinball loss explained.
 
         It is 1 for perfect predictions and 0 for the quantiles of y, whatever the row
         (`sklearn.metrics.d2_pinball_score`).
         """
+        if isinstance(X, DataSource):
+            y, sample_weight = targets_of(X)
         found = np.moveaxis(self.predict(X), -1, 0)
         scores = [
             d2_pinball_score(y, one, alpha=share, sample_weight=sample_weight)

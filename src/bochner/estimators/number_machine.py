@@ -9,12 +9,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from bochner.data import DataSource
+from bochner.estimators.files import SourceScore
 from bochner.estimators.kernel_machine import KernelMachine, learns_from_streams
 from bochner.estimators.targets import Numbers, Targets
 from bochner.losses import Loss, Regression
 
 
-class NumberMachine(RegressorMixin, KernelMachine):  # type: ignore[misc]
+class NumberMachine(SourceScore, RegressorMixin, KernelMachine):  # type: ignore[misc]
     """Learning numbers from rows, one or several for each."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

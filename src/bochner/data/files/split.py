@@ -1,0 +1,54 @@
+"""Split: rows to learn from and rows to judge by, told apart by a hash of their numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.random import row_hash
+
+SPLIT = 0x5B117  # keeps these draws apart from those of other rows that are held out
+
+
+@dataclass(frozen=True)
+class Split:
+    """One of two parts of a file, of which every row is in exactly one.
+
+    Row i is in the test part if hash(seed, i) < share * 2^64: this depends on nothing but its
+    number among the good rows, so both parts of a file can be read at different times.
+
+    Parameters
+    ----------
+    part : "train" or "test"
+    share : float
+        The expected share of the rows in the test part, between 0 and 1.
+    seed : int
+
+    Examples
+    --------
+    >>> index = np.arange(10)
+    >>> train, test = (Split(part, share=0.3).among(index) for part in ("train", "test"))
+    >>> bool((train != test).all())
+    True
+    """
+
+    part: Literal["train", "test"] = "train"
+    share: float = 0.2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.part not in ("train", "test"):
+            raise ValueError(f"The part of a split must be 'train' or 'test'; got {self.part!r}.")
+        if not 0.0 < self.share < 1.0:
+            raise ValueError(
+                "The share of the test part must be more than 0 and less than 1; got "
+                f"{self.share!r}."
+            )
+
+    def among(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of these row numbers are in the part."""
+        test = row_hash(self.seed ^ SPLIT, index) < np.uint64(int(self.share * 2.0**64))
+        return np.asarray(test if self.part == "test" else ~test)

@@ -1,0 +1,107 @@
+"""Tables: files of every format, opened as columns with names and kinds."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from os import fdopen, unlink
+from tempfile import mkstemp
+from typing import Any, BinaryIO
+
+from bochner.data.files.array_table import ArrayTable
+from bochner.data.files.chunk import Chunk, SparseChunk
+from bochner.data.files.growing import no_room
+from bochner.data.files.parquet import ParquetTable
+from bochner.data.files.paths import SNIFFED_BYTES, STANDARD_INPUT, Format, sniffed
+
+BLOCK = 8 << 20  # about the bytes of text behind a chunk
+SPOOLED = ("parquet", "npy", "npz")  # formats that cannot be read from front to back
+
+
+class CsvTable:
+    """Text in columns.
+
+    Parameters
+    ----------
+    file : str or binary stream
+    name : str
+        What errors call it.
+    texts : names of columns that hold text, also if it looks like numbers
+    """
+
+    singles: frozenset[str] = frozenset()
+
+    def __init__(self, file: str | BinaryIO, name: str, texts: Iterable[str] = ()) -> None:
+        from bochner.data.files.csv import CsvFile
+
+        if isinstance(file, str):
+            texts = set(texts) & set(CsvFile(file, name=name).names)
+        self.csv = CsvFile(file, name=name, text=tuple(texts))
+        self.name, self.bytes_read, self.once = name, 0, self.csv.once
+        self.names, self.kinds = self.csv.names, self.csv.kinds
+        self.named = self.names != tuple(map(str, range(len(self.names))))
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
+        """Give the rows of these columns."""
+        self.bytes_read = 0
+        for chunk in self.csv.chunks(columns):
+            self.bytes_read += BLOCK
+            yield chunk
+
+
+class SparseTable:
+    """Sparse rows with labels."""
+
+    def __init__(self, file: str | BinaryIO, name: str) -> None:
+        from bochner.data.files.svmlight import SvmlightFile
+
+        self.file = SvmlightFile(file, name=name)
+        self.name, self.bytes_read, self.once = name, 0, self.file.once
+
+    def chunks(self) -> Iterator[SparseChunk]:
+        """Give the rows."""
+        self.bytes_read = 0
+        for chunk in self.file.chunks():
+            self.bytes_read += BLOCK
+            yield chunk
+
+
+def opened(path: str, format: Format, texts: Iterable[str]) -> Any:
+    """Return a file as a table; standard input is put into a temporary file where it has to be."""
+    file: Any = path
+    name = path
+    if path == STANDARD_INPUT:
+        name = "standard input"
+        file = _spooled() if format in SPOOLED else sys.stdin.buffer
+    match format:
+        case "csv":
+            return CsvTable(file, name, texts)
+        case "svmlight":
+            return SparseTable(file, name)
+        case "parquet":
+            return ParquetTable(file)
+        case _:
+            return ArrayTable(file)
+
+
+def format_of_standard_input() -> Format:
+    """Return the format by the first bytes, which are not taken."""
+    return sniffed(sys.stdin.buffer.peek(SNIFFED_BYTES))  # type: ignore[union-attr]
+
+
+class _Spooled(str):
+    """The path of a temporary file, which is removed with the last mention of it."""
+
+
+def _spooled() -> str:
+    number, path = mkstemp(prefix="bochner-")
+    spooled = _Spooled(path)
+    weakref.finalize(spooled, unlink, path)
+    try:
+        with fdopen(number, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    except OSError as error:
+        raise no_room(error, 0) from error
+    return spooled
