@@ -1,6 +1,7 @@
 """Text is read digit for digit and letter for letter, or refused with its place."""
 
 import csv
+import gzip
 import io
 import math
 
@@ -10,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from bochner.data.files.chunk import UnreadableFile
+from bochner.compute import csv_fields
+from bochner.data.files import blocks
+from bochner.data.files.chunk import BAD_SHOWN, UnreadableFile
 from bochner.data.files.csv import MISSING, CsvFile
 from bochner.data.files.svmlight import SvmlightFile
 
@@ -152,3 +155,156 @@ def test_bad_sparse_rows_are_named_and_left_out(line, sentence):
 def test_an_index_0_at_the_beginning_tells_how_columns_are_counted():
     assert SvmlightFile(io.BytesIO(b"1 1:1\n1 0:1\n")).zero_based
     assert not SvmlightFile(io.BytesIO(b"1 1:1\n1 10:1\n")).zero_based
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Cut files into blocks and tiles of a few bytes."""
+    monkeypatch.setattr(blocks, "BLOCK", 64)
+    monkeypatch.setattr(blocks, "TILE", 16)
+    monkeypatch.setattr(csv_fields, "TILE", 16)
+
+
+CONTENT = (
+    b"\xef\xbb\xbfkind,x\r\n"
+    + b"".join(b'"oak, ""%d""\nold",%d.5\r\n' % (k, k) for k in range(30))
+    + b"\r\n"
+    + b"".join(b"ash%d,%d\n" % (k, k) for k in range(50))
+    + b"lime,\xc3\xa4\n" * 3
+    + b"long" * 100
+    + b",7"
+)
+
+
+def joined(chunks):
+    """Return all rows of chunks: numbers, texts, lines and sentences of bad rows."""
+    chunks = list(chunks)
+    columns = [chunk.texts[0] for chunk in chunks]
+    return (
+        np.concatenate([chunk.numbers[:, 0] for chunk in chunks]).tolist(),
+        [column.vocabulary[code] for column in columns for code in column.codes],
+        np.concatenate([chunk.lines for chunk in chunks]).tolist(),
+        [str(row) for chunk in chunks for row in chunk.bad],
+    )
+
+
+def test_the_size_of_blocks_changes_nothing(small_blocks, monkeypatch):
+    small = list(CsvFile(io.BytesIO(CONTENT), name="t.csv").chunks())
+    monkeypatch.undo()
+    (whole,) = CsvFile(io.BytesIO(CONTENT), name="t.csv").chunks()
+    assert len(small) > 10
+    assert joined(small) == joined([whole])
+    numbers, words, lines, bad = joined([whole])
+    assert words[1] == 'oak, "1"\nold'
+    assert lines[:3] == [2, 4, 6]
+    assert lines[30] == 63
+    assert numbers[-1] == 7
+    assert len(words[-1]) == 400
+    assert bad[0].startswith('t.csv, line 113, column "x": expected a finite number')
+
+
+def test_sparse_rows_do_not_depend_on_blocks(small_blocks):
+    lines = [f"{k} {k % 7 + 1}:{k / 3!r} 9:1 {'#' * (k % 100)}" for k in range(300)]
+    chunks = list(SvmlightFile(io.BytesIO("\n".join(lines).encode())).chunks())
+    assert len(chunks) > 10
+    assert np.concatenate([chunk.labels for chunk in chunks]).tolist() == list(range(300))
+    data = np.concatenate([chunk.data for chunk in chunks])
+    assert data[::2].tolist() == [k / 3 for k in range(300)]
+    assert np.concatenate([chunk.lines for chunk in chunks]).tolist() == list(range(1, 301))
+
+
+def test_packed_files_are_read_and_half_of_one_is_refused(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(CONTENT))
+    expected = joined(CsvFile(io.BytesIO(CONTENT), name=str(path)).chunks())
+    packed = CsvFile(path)
+    assert joined(packed.chunks()) == expected
+    assert joined(packed.chunks()) == expected  # a path can be walked over again
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(UnreadableFile, match="no whole gzip file"):
+        list(CsvFile(path).chunks())
+
+
+def test_a_stream_is_read_once():
+    stream = CsvFile(io.BytesIO(b"x\n1\n"), name="standard input")
+    assert stream.once
+    assert len(list(stream.chunks())) == 1
+    with pytest.raises(ValueError, match="standard input is a stream, which can be read once"):
+        list(stream.chunks())
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "t.csv has no rows: it is empty"),
+        (b"\xef\xbb\xbf\n \n", "it is empty"),
+        (b"\xff\xfea\x00\n\x00", "UTF-16; UTF-8 is needed"),
+        (b"a\r1\r2\r", "carriage return alone"),
+        (b"a,a\n1,2\n", 'line 1: two columns are called "a"'),
+        (b"\n,a\n1,2\n", "line 2: column 1 has no name"),
+        (b"a,\xe4\n1,2\n", "line 1: the name .* is not text in UTF-8"),
+        (b'"a"b,c\n1,2\n', "line 1: text follows a closing quote"),
+        (b"39,oak\n40,ash\n", "line 1: .* may hold names or a row. Say which by header="),
+        (b'a,b\n1,"2', "line 2: a quote is opened here and never closed"),
+        (b'"a,b\n1,2', "no row that ends"),
+    ],
+)
+def test_files_that_cannot_be_read_say_why(content, sentence):
+    with pytest.raises(UnreadableFile, match=sentence):
+        list(CsvFile(io.BytesIO(content), name="t.csv").chunks())
+
+
+def test_a_record_without_end_is_refused_before_it_fills_the_memory(monkeypatch, small_blocks):
+    monkeypatch.setattr(blocks, "LONGEST", 1000)
+    rows = b'x,y\n1,2\n3,"' + b"4\n" * 2000
+    with pytest.raises(UnreadableFile, match=r"line 3: the record .* longer than"):
+        list(CsvFile(io.BytesIO(rows)).chunks())
+
+
+def test_bad_rows_are_counted_and_some_of_them_described():
+    chunk = table(b"x,y\n" + b"1,2\n" * 5000 + b"1\n" * 300 + b'1,"2"3\n' * 200)
+    assert chunk.n_bad == 500
+    assert len(chunk.bad) == BAD_SHOWN
+    assert str(chunk.bad[0]) == "t.csv, line 5002: expected 2 fields, found 1 field."
+    assert len(chunk) == 5000
+
+
+def test_text_that_is_not_utf8_is_a_bad_row():
+    chunk = table(b"x,kind\n1,oak\n2,\xff\n3,ash\n", text=["kind"])
+    assert [str(row) for row in chunk.bad] == [
+        't.csv, line 3, column "kind": expected text in UTF-8, found other bytes.'
+    ]
+    assert chunk.numbers[:, 0].tolist() == [1, 3]
+    assert chunk.texts[0].vocabulary == ("oak", "ash")
+
+
+def test_missing_cells_are_missing_in_quotes_or_not():
+    chunk = table(b'x,kind\n1,oak\n,\n"","NA"\n NA , ?\n-9,-9\n', missing=("", "NA", "?", "-9"))
+    np.testing.assert_array_equal(chunk.numbers[:, 0], [1, *[np.nan] * 4])
+    assert chunk.texts[0].codes.tolist() == [0, -1, -1, -1, -1]
+
+
+def test_columns_come_in_the_order_in_which_they_are_asked_for():
+    content = b"a,b,c,d\n1,oak,3,ash\n"
+    file = CsvFile(io.BytesIO(content))
+    (chunk,) = file.chunks(["d", "c", "b", "a"])
+    assert (chunk.number_names, chunk.text_names) == (("c", "a"), ("d", "b"))
+    assert chunk.numbers.tolist() == [[3, 1]]
+    assert [coded.vocabulary for coded in chunk.texts] == [("ash",), ("oak",)]
+    for wrong in (["a", "e"], ["a", "a"]):
+        with pytest.raises(ValueError, match="columns must be different ones of"):
+            CsvFile(io.BytesIO(content)).chunks(wrong)
+
+
+def test_columns_that_are_not_asked_for_are_not_looked_at():
+    content = b"a,b\n" + b"1,2\n" * 20 + b"x,3\n"
+    (chunk,) = CsvFile(io.BytesIO(content)).chunks(["b"])
+    assert chunk.n_bad == 0
+    assert len(chunk) == 21
+
+
+@pytest.mark.parametrize(
+    ("content", "names"), [(b"1;2,5\n3;4,5\n", ("0", "1")), (b"a\tb\n1\t2\n", ("a", "b"))]
+)
+def test_delimiter_and_names_are_told_from_the_first_lines(content, names):
+    assert CsvFile(io.BytesIO(content), header="auto" if names[0] == "a" else False).names == names

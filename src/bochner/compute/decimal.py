@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
+from bochner.compute.markers import Markers
+from bochner.compute.powers import LEAST_POWER, MOST_POWER, powers_of_five, powers_of_ten
 
 Bytes = NDArray[np.uint8]
 
-LEAST_POWER, MOST_POWER = -342, 308  # of ten; what lies beyond is 0 or infinite
 WHOLE, HARD, WRONG = 0, -1, 1  # flags of a row: all read, some cell undecided, first wrong cell
 
 BLANK, TAB, PLUS, MINUS, DOT, ZERO, LETTER_E = (ord(sign) for sign in " \t+-.0e")
@@ -19,48 +18,6 @@ DIGITS = 19  # the most that an unsigned 64-bit number always holds
 FAR = 1 << 40  # an exponent beyond which none matters, however many digits there are
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
-
-
-@cache
-def powers_of_five() -> NDArray[np.uint64]:
-    """Return the leading 128 bits of 5^q for each power q, (powers, 2), high word first.
-
-    Lemire (2021), "Number parsing at a gigabyte per second", section 5: those of negative powers
-    are rounded up, the others down.
-    """
-    words = [divmod(_leading_bits(q), 1 << 64) for q in range(LEAST_POWER, MOST_POWER + 1)]
-    return np.array(words, np.uint64)
-
-
-@cache
-def powers_of_ten() -> NDArray[np.float64]:
-    """Return 10^0 to 10^22, the powers that are doubles."""
-    return np.array([float(10**q) for q in range(23)])
-
-
-def _leading_bits(q: int) -> int:
-    power: int = 5 ** abs(q)
-    if q >= 0:
-        shift = 128 - power.bit_length()
-        return power << shift if shift >= 0 else power >> -shift
-    bits = (power - 1).bit_length()
-    value = (1 << (bits + 127 if q >= -27 else 2 * bits + 128)) // power + 1
-    return value >> max(0, value.bit_length() - 128)
-
-
-class Markers:
-    """Cells that mean "missing": `signs` one after the other, the k-th ending at `ends[k]`.
-
-    `first` says which bytes a marker can begin with.
-    """
-
-    def __init__(self, markers: tuple[str, ...]) -> None:
-        encoded = [marker.strip(" \t").encode() for marker in markers]
-        self.words = frozenset(encoded)
-        self.signs = np.frombuffer(bytearray(b"".join(encoded)), np.uint8)
-        self.ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
-        self.first = np.zeros(257, np.bool_)
-        self.first[[word[0] if word else 256 for word in encoded]] = True
 
 
 def read_decimals(
@@ -75,8 +32,9 @@ def read_decimals(
     Missing cells become NaN. Row i's flag is WHOLE, HARD if a cell has more digits than can be
     judged here, or WRONG + j if the cell of column j is the first that is no finite number.
     """
+    signs = markers.signs, markers.ends, markers.first
     tables = powers_of_five(), powers_of_ten()
-    _decimals(text, *cells, markers.signs, markers.ends, markers.first, *tables, out, flags)
+    _decimals(text, *cells, *signs, *tables, out, out.view(np.uint64), flags)
 
 
 @compiled("UniTuple(uint64, 2)(uint64, uint64)")
@@ -210,26 +168,65 @@ def _is_marker(text, at, stop, signs, ends):  # type: ignore[no-untyped-def]
 
 
 @compiled(
-    "void(uint8[::1], int32[:, ::1], int32[:, ::1], uint8[::1], int64[::1], boolean[::1], "
-    "uint64[:, ::1], float64[::1], float64[:, ::1], int32[::1])"
+    "int64(uint8[::1], int64, int64, uint8[::1], int64[::1], boolean[::1], uint64[:, ::1], "
+    "float64[::1], float64[::1], uint64[::1])"
 )
-def _decimals(text, starts, stops, signs, ends, first, powers, tens, out, flags):  # type: ignore[no-untyped-def]
-    value = np.zeros(1)
-    bits = value.view(np.uint64)
+def _cell(text, at, stop, signs, ends, first, powers, tens, value, bits):  # type: ignore[no-untyped-def]
+    while at < stop and (text[at] == BLANK or text[at] == TAB):
+        at += 1
+    while at < stop and (text[stop - 1] == BLANK or text[stop - 1] == TAB):
+        stop -= 1
+    begins = np.int64(text[at]) if at < stop else 256
+    if first[begins] and _is_marker(text, at, stop, signs, ends):
+        value[0] = np.nan
+        return WHOLE
+    return _decimal(text, at, stop, powers, tens, value, bits)
+
+
+@compiled(
+    "void(uint8[::1], int32[:, ::1], int32[:, ::1], uint8[::1], int64[::1], boolean[::1], "
+    "uint64[:, ::1], float64[::1], float64[:, ::1], uint64[:, ::1], int32[::1])"
+)
+def _decimals(text, starts, stops, signs, ends, first, powers, tens, out, bits, flags):  # type: ignore[no-untyped-def]
+    """Read plain digits with or without a point here, and leave the rest to `_cell`.
+
+    Indices are unsigned where it counts: those of Numba may be negative, which is looked at.
+    """
     for i in range(out.shape[0]):
         flags[i] = WHOLE
         for j in range(out.shape[1]):
-            at, stop = np.int64(starts[i, j]), np.int64(stops[i, j])
-            while at < stop and (text[at] == BLANK or text[at] == TAB):
-                at += 1
-            while at < stop and (text[stop - 1] == BLANK or text[stop - 1] == TAB):
-                stop -= 1
-            begins = np.int64(text[at]) if at < stop else 256
-            if first[begins] and _is_marker(text, at, stop, signs, ends):
-                out[i, j] = np.nan
-                continue
-            flag = _decimal(text, at, stop, powers, tens, value, bits)
-            out[i, j] = value[0]
+            start, stop = np.int64(starts[i, j]), np.int64(stops[i, j])
+            if start < stop and not first[text[np.uint32(start)]]:
+                at = start + (text[np.uint32(start)] == MINUS)
+                digits, point = np.uint64(0), at
+                while at < stop:
+                    digit = np.uint8(text[np.uint32(at)] - np.uint8(ZERO))
+                    if digit > 9:
+                        break
+                    digits = digits * np.uint64(10) + np.uint64(digit)
+                    at += 1
+                figures, point = at - point, at
+                if at < stop and text[np.uint32(at)] == DOT:
+                    at += 1
+                    point = at
+                    while at < stop:
+                        digit = np.uint8(text[np.uint32(at)] - np.uint8(ZERO))
+                        if digit > 9:
+                            break
+                        digits = digits * np.uint64(10) + np.uint64(digit)
+                        at += 1
+                    figures += at - point
+                if at == stop and 0 < figures <= DIGITS:
+                    if digits < np.uint64(1 << 53):
+                        out[i, j] = np.float64(digits) / tens[np.uint32(at - point)]
+                    else:
+                        bits[i, j] = _nearest(digits, point - at, powers)
+                    if text[np.uint32(start)] == MINUS:
+                        out[i, j] = -out[i, j]
+                    continue
+            flag = _cell(
+                text, start, stop, signs, ends, first, powers, tens, out[i, j:], bits[i, j:]
+            )
             if flag == HARD:
                 flags[i] = HARD
             elif flag == WRONG:

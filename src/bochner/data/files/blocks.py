@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.csv_fields import Records
+from bochner.compute.csv_fields import TILE, Records
 from bochner.compute.pool import each_tile
 from bochner.data.files.chunk import UnreadableFile
 
@@ -26,7 +26,6 @@ T = TypeVar("T")
 
 BLOCK = 8 << 20
 HEAD = 1 << 20
-TILE = 1 << 18  # bytes whose fields stay in the L2 cache
 LONGEST = 64 << 20  # bytes of a record; more is a quote that was left open, or no text at all
 MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 FOREIGN_MARKS = (b"\xff\xfe", b"\xfe\xff")  # those of UTF-16
@@ -93,7 +92,7 @@ class Input:
                 )
             size *= 4
 
-    def blocks(self, split: Split, size: int = BLOCK) -> Iterator[Block]:
+    def blocks(self, split: Split) -> Iterator[Block]:
         """Walk over the file. The text of a block is valid until the next one is asked for."""
         if self.begun and self.once:
             raise ValueError(
@@ -102,13 +101,13 @@ class Input:
         self.begun = True
         if self.once:
             head, self.head = self.head, b""
-            yield from self._walk(_Replayed(head, self.file), split, size)
+            yield from self._walk(_Replayed(head, self.file), split)
             return
         with closing(_opened(self.file)) as stream:
-            yield from self._walk(stream, split, size)
+            yield from self._walk(stream, split)
 
-    def _walk(self, stream: Any, split: Split, size: int) -> Iterator[Block]:
-        buffer, held, line, last = bytearray(size + 1), 0, 1, False
+    def _walk(self, stream: Any, split: Split) -> Iterator[Block]:
+        buffer, held, line, last = bytearray(BLOCK + 1), 0, 1, False
         while not last:
             with self._readable():
                 filled = held + _read_into(stream, memoryview(buffer)[held:-1])
@@ -132,7 +131,8 @@ class Input:
                     f"{self.name}, line {line}: the record that begins here is longer than "
                     f"{LONGEST >> 20} MB. Is a quote left open, or is this no text file?"
                 )
-            following = bytearray(max(size, 2 * rest) + 1) if rest > size // 2 else buffer
+            length = max(BLOCK, 2 * rest) + 1  # one more for the end of the last line
+            following = bytearray(length) if length != len(buffer) else buffer
             following[:rest] = buffer[filled - rest : filled]
             buffer, held = following, rest
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.csv_fields import Records, fields
-from bochner.compute.decimal import HARD, WHOLE, WRONG, Markers, read_decimals
+from bochner.compute.decimal import HARD, WHOLE, WRONG, read_decimals
+from bochner.compute.markers import Markers
 from bochner.data.files.blocks import Block
 from bochner.data.files.chunk import BAD_SHOWN, BadRow, Chunk, shown
 from bochner.data.files.coding import Column

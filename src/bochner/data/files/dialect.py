@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.csv_fields import Records, fields, records
-from bochner.compute.decimal import WRONG, Markers, read_decimals
+from bochner.compute.decimal import WRONG, read_decimals
+from bochner.compute.markers import Markers
 from bochner.data.files.blocks import Input
 from bochner.data.files.chunk import UnreadableFile, shown
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.csv_fields import Records
-from bochner.compute.decimal import HARD, WHOLE, Markers, read_decimals
+from bochner.compute.decimal import HARD, WHOLE, read_decimals
+from bochner.compute.markers import Markers
 from bochner.compute.svmlight_rows import (
     BELOW_ONE,
     LARGEST,
