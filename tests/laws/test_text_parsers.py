@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -308,3 +309,52 @@ def test_columns_that_are_not_asked_for_are_not_looked_at():
 )
 def test_delimiter_and_names_are_told_from_the_first_lines(content, names):
     assert CsvFile(io.BytesIO(content), header="auto" if names[0] == "a" else False).names == names
+
+
+def outcome(reader, content):
+    """Return the lines that are read and the number of bad rows, or None if it is refused."""
+    try:
+        chunks = list(reader(io.BytesIO(content), name="t").chunks())
+    except UnreadableFile:
+        return None
+    return [line for chunk in chunks for line in chunk.lines], sum(c.n_bad for c in chunks)
+
+
+broken = st.lists(
+    st.sampled_from([b'"', b",", b"\n", b"\r\n", b"1", b"x", b":", b"#", b" ", b"\xff", b"9" * 30])
+    | st.binary(max_size=3),
+    max_size=200,
+).map(b"".join)
+
+
+@settings(lean, max_examples=300)
+@given(broken, st.sampled_from([CsvFile, SvmlightFile]))
+def test_any_bytes_are_read_or_refused_whatever_the_blocks(content, reader):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "BLOCK", 32)
+        patch.setattr(blocks, "TILE", 8)
+        patch.setattr(csv_fields, "TILE", 8)
+        small = outcome(reader, content)
+    assert small == outcome(reader, content)
+
+
+@pytest.mark.parametrize(
+    ("reader", "content"),
+    [
+        (CsvFile, b",".join(b"c%d" % k for k in range(30_000)) + b"\n" + b"1\n" * 500_000),
+        (CsvFile, b"a,b\n" + b"x,y\n" * 300_000 + b"1\n" * 300_000),
+        (CsvFile, b"a\n" + b'""\n' * 500_000),
+        (SvmlightFile, b"1\n" * 1_000_000),
+        (SvmlightFile, b"x\n" * 1_000_000),
+    ],
+)
+def test_memory_is_bounded_by_the_size_of_a_block(reader, content):
+    outcome(reader, b"1\n")
+    tracemalloc.start()
+    try:
+        for _ in reader(io.BytesIO(content)).chunks():
+            pass
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 160 << 20

@@ -14,7 +14,7 @@ from bochner.compute.markers import Markers
 from bochner.data.files.blocks import Block
 from bochner.data.files.chunk import BAD_SHOWN, BadRow, Chunk, shown
 from bochner.data.files.coding import Column
-from bochner.data.files.dialect import Dialect, content
+from bochner.data.files.dialect import Dialect, content, listed
 
 Bytes = NDArray[np.uint8]
 Bounds = NDArray[np.int32]
@@ -33,12 +33,11 @@ class Layout:
     def of(cls, dialect: Dialect, columns: Sequence[str] | None) -> Layout:
         """Return the layout of the columns with these names, of all if there are none given."""
         wanted = list(dialect.names if columns is None else columns)
-        unknown = [name for name in wanted if name not in dialect.names]
-        if unknown or len(set(wanted)) < len(wanted):
-            raise ValueError(
-                f"columns must be different ones of {list(dialect.names)}; got {wanted}."
-            )
         kinds = dict(zip(dialect.names, dialect.kinds, strict=True))
+        if not kinds.keys() >= set(wanted) or len(set(wanted)) < len(wanted):
+            raise ValueError(
+                f"columns must be different ones of {listed(dialect.names)}; got {listed(wanted)}."
+            )
         names = sorted(wanted, key=lambda name: kinds[name] == "text")
         numbers = sum(kinds[name] == "number" for name in names)
         at = {name: place for place, name in enumerate(names)}

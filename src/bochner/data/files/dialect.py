@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -127,7 +128,7 @@ def _checked(names: list[str], where: str) -> tuple[str, ...]:
             "or say header=False if this line is a row."
         )
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise UnreadableFile(
             f'{where}: two columns are called "{twice}". Rename one, '
             "or say header=False if this line is a row."
@@ -147,24 +148,36 @@ def _decoded(cell: bytes, where: str) -> str:
 def _kinds(
     text: NDArray[np.uint8], some: Records, delimiter: int, wish: Wish, names: tuple[str, ...]
 ) -> tuple[Kind, ...]:
-    unknown = [name for name in wish.text if name not in names]
-    if unknown:
-        raise ValueError(f"text must name columns among {list(names)}; got {unknown}.")
-    starts, stops, _ = fields(text, some, delimiter, np.arange(len(names)), len(names))
-    columns = ((starts[:, [j]], stops[:, [j]]) for j in range(len(names)))
+    texts = set(wish.text)
+    if texts - set(names):
+        raise ValueError(
+            f"text must name columns of {listed(names)}; got {listed(sorted(texts - set(names)))}."
+        )
+    places = np.arange(len(names))
+    starts, stops, _ = fields(text, some, delimiter, places, len(names))
+    numbers = _are_numbers(text, (starts, stops), wish.markers)
     return tuple(
-        "text" if name in wish.text or _is_text(text, cells, wish.markers) else "number"
-        for name, cells in zip(names, columns, strict=True)
+        "number" if number and name not in texts else "text"
+        for name, number in zip(names, numbers, strict=True)
     )
 
 
-def _is_text(
+def _are_numbers(
     text: NDArray[np.uint8],
     cells: tuple[NDArray[np.int32], NDArray[np.int32]],
     markers: Markers,
-) -> bool:
-    out, flags = np.zeros(cells[0].shape), np.empty(len(cells[0]), np.int32)
-    read_decimals(text, cells, markers, out, flags)
-    wrong = flags >= WRONG
-    filled = np.count_nonzero(wrong | ~np.isnan(out[:, 0]))
-    return bool(np.count_nonzero(wrong) > FEW * filled)
+) -> NDArray[np.bool_]:
+    """Return which columns hold numbers, all cells read as a single column."""
+    starts, stops = (side.reshape(-1, 1) for side in cells)
+    out, flags = np.zeros(starts.shape), np.empty(len(starts), np.int32)
+    read_decimals(text, (starts, stops), markers, out, flags)
+    wrong = (flags >= WRONG).reshape(cells[0].shape)
+    filled = wrong | ~np.isnan(out.reshape(wrong.shape))
+    few: NDArray[np.bool_] = wrong.sum(axis=0) <= FEW * filled.sum(axis=0)
+    return few
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as errors show them: not all if they are many."""
+    more = f", ... ({len(names)} in all)" if len(names) > 20 else ""
+    return ", ".join(f'"{name}"' for name in names[:20]) + more
