@@ -4,7 +4,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bochner import callbacks, data, features, kernels, losses, solvers, spectra, stopping
+    from bochner import (
+        callbacks,
+        data,
+        features,
+        kernels,
+        losses,
+        persist,
+        solvers,
+        spectra,
+        stopping,
+    )
     from bochner.estimators import (
         AdditiveHomogeneous,
         ArcCosine,
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
         TwoSampleTest,
         two_sample_test,
     )
+    from bochner.persist import Header, ModelFileError, load, read_header, save
 
 __version__ = "0.1.0.dev0"
 
@@ -37,6 +48,7 @@ __all__ = [
     "ArcCosine",
     "DensityRatio",
     "Fastfood",
+    "Header",
     "HistogramFourier",
     "KernelClassifier",
     "KernelGaussianProcess",
@@ -44,6 +56,7 @@ __all__ = [
     "KernelQuantileRegressor",
     "KernelRegressor",
     "KernelWitness",
+    "ModelFileError",
     "NystroemMap",
     "OrthogonalFourier",
     "PartialWhitening",
@@ -58,7 +71,11 @@ __all__ = [
     "data",
     "features",
     "kernels",
+    "load",
     "losses",
+    "persist",
+    "read_header",
+    "save",
     "solvers",
     "spectra",
     "stopping",
@@ -66,14 +83,29 @@ __all__ = [
 ]
 
 
+PACKAGES = {
+    "callbacks",
+    "data",
+    "features",
+    "kernels",
+    "losses",
+    "persist",
+    "solvers",
+    "spectra",
+    "stopping",
+}
+PERSISTENT = {"Header", "ModelFileError", "load", "read_header", "save"}
+
+
 # Names are imported when they are first asked for (PEP 562): `bochner --help` would otherwise
 # wait for scikit-learn.
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name.islower() and "_" not in name:  # a package, not a function
+    if name in PACKAGES:
         return import_module(f"{__name__}.{name}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.estimators"), name)
+    home = "persist" if name in PERSISTENT else "estimators"
+    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
     return value
 
 

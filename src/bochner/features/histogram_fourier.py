@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
@@ -17,9 +15,9 @@ from bochner.features.centring import ROWS, Centring
 from bochner.features.feature_map import FeatureMap
 from bochner.features.fourier import Fourier, FourierBasis
 from bochner.features.random_basis import RandomBasis
+from bochner.features.row_maps import AdditiveFeatures, Logarithms, Roots, RowMap, Unmapped
 from bochner.kernels import Gaussian, Hellinger, Intersection, Kernel, Laplacian, ShiftInvariant
 from bochner.kernels.exponentiated import Exponentiated
-from bochner.kernels.rows import dense
 from bochner.kernels.skewed_chi_squared import Secant, SkewedChiSquared
 
 PAIRS = 2  # frequencies above 0 for each column, where an additive kernel has features of its own
@@ -88,7 +86,7 @@ class MappedRows(Centring):
 
     kernel: Kernel
     rows: Centring
-    mapped: Callable[[Any], NDArray[Any]]
+    mapped: RowMap
 
     def __call__(self, X: Any) -> Any:
         """Return the mapped rows, a tile at a time; negative entries are refused."""
@@ -106,20 +104,16 @@ class MappedRows(Centring):
 
 def _parts(
     kernel: Exponentiated | SkewedChiSquared, sample: Batch, dtype: Any
-) -> tuple[ShiftInvariant, Callable[[Any], NDArray[Any]]]:
+) -> tuple[ShiftInvariant, RowMap]:
     """Return a shift-invariant kernel and the map of rows to those that it is for."""
     if isinstance(kernel, SkewedChiSquared):
-        return Secant(), kernel.logarithms
+        return Secant(), Logarithms(kernel)
     bandwidth = float(kernel.bandwidth)
     if isinstance(kernel.kernel, Intersection):
-        return Laplacian(2 * bandwidth**2), dense
+        return Laplacian(2 * bandwidth**2), Unmapped()
     if isinstance(kernel.kernel, Hellinger):
-        return Gaussian(bandwidth), _roots
+        return Gaussian(bandwidth), Roots()
     size = (2 * PAIRS + 1) * sample.X.shape[1]
     additive = AdditiveHomogeneous(size).build(kernel.kernel, sample, 0, dtype)
     assert isinstance(additive, AdditiveBasis)  # there is room for all columns
-    return Gaussian(bandwidth), additive.features
-
-
-def _roots(X: Any) -> NDArray[Any]:
-    return np.asarray(np.sqrt(dense(X)))
+    return Gaussian(bandwidth), AdditiveFeatures(additive)

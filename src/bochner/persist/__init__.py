@@ -1,0 +1,7 @@
+"""Model files and checkpoints: without pickle, and written so that nothing is lost."""
+
+from bochner.persist.errors import ModelFileError
+from bochner.persist.files import load, read_header, save
+from bochner.persist.header import Header
+
+__all__ = ["Header", "ModelFileError", "load", "read_header", "save"]

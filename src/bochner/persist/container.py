@@ -1,0 +1,210 @@
+"""Container: named arrays and a text in the layout of safetensors, checked before it is believed.
+
+The layout is 8 bytes for the length of a JSON header, the header, and the bytes of the arrays one
+after the other. A digest in the header is taken of everything but itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.persist.errors import ModelFileError
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype("<f8"),
+    "F32": np.dtype("<f4"),
+    "F16": np.dtype("<f2"),
+    "I64": np.dtype("<i8"),
+    "I32": np.dtype("<i4"),
+    "I16": np.dtype("<i2"),
+    "I8": np.dtype("i1"),
+    "U64": np.dtype("<u8"),
+    "U32": np.dtype("<u4"),
+    "U16": np.dtype("<u2"),
+    "U8": np.dtype("u1"),
+    "BOOL": np.dtype("?"),
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+KEY = "bochner"  # of our text among the metadata
+LONGEST_HEADER = 1 << 25
+MOST_NODES = 1 << 21  # of JSON, each of which takes up to a hundred bytes of memory
+MOST_SIDES = 32
+BLANK = "0" * 64
+PIECE = 1 << 24
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an array lies in a file, and what it is."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the header of a file says; `first` is where the bytes of the arrays begin."""
+
+    text: str
+    places: tuple[Place, ...]
+    digest: str
+    first: int
+    blanked: bytes
+
+
+def write(file: BinaryIO, text: str, arrays: dict[str, NDArray[Any]]) -> None:
+    """Write a text and arrays, those with the widest numbers first so that all are aligned."""
+    names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
+    header: dict[str, Any] = {"__metadata__": {"digest": BLANK, KEY: text}}
+    end = 0
+    for name in names:
+        array, begin = arrays[name], end
+        end += array.nbytes
+        header[name] = {
+            "dtype": NAMES[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [begin, end],
+        }
+    blank = json.dumps(header, separators=(",", ":")).encode()
+    blank += b" " * (-len(blank) % 8)
+    if len(blank) > LONGEST_HEADER or _nodes(blank) > MOST_NODES:
+        raise ValueError(
+            f"This model has so many parts that its header takes {len(blank):,} bytes, but model "
+            f"files have at most {LONGEST_HEADER:,}. Fit with fewer grids, or without warm_start."
+        )
+    parts = [_bytes(arrays[name]) for name in names]
+    digest = hashlib.blake2b(blank, digest_size=32)
+    for part in parts:
+        digest.update(part)
+    file.write(len(blank).to_bytes(8, "little"))
+    file.write(blank.replace(BLANK.encode(), digest.hexdigest().encode(), 1))
+    for part in parts:
+        file.write(part)
+
+
+def contents(file: BinaryIO) -> Contents:
+    """Return what the header says, after it has been held against the size of the file."""
+    size = os.fstat(file.fileno()).st_size
+    file.seek(0)
+    length = int.from_bytes(file.read(8), "little")
+    if size < 10:
+        raise ModelFileError("The file is empty or too short to be a model file.")
+    if length > size - 8:
+        raise ModelFileError("The file is truncated, or it is no model file.")
+    if length > LONGEST_HEADER:
+        raise ModelFileError(
+            f"The header is said to take {length:,} bytes, but model files have at most "
+            f"{LONGEST_HEADER:,}: this is no model file."
+        )
+    raw = file.read(length)
+    header = parsed(raw)
+    text, digest = _metadata(header)
+    places = tuple(_places(header, size - 8 - length))
+    blanked = raw.replace(digest.encode(), BLANK.encode(), 1)
+    return Contents(text, places, digest, 8 + length, blanked)
+
+
+def arrays(file: BinaryIO, known: Contents) -> dict[str, NDArray[Any]]:
+    """Return the arrays, each in memory of its own; the digest is checked on the way."""
+    digest = hashlib.blake2b(known.blanked, digest_size=32)
+    found: dict[str, NDArray[Any]] = {}
+    file.seek(known.first)
+    for place in sorted(known.places, key=lambda place: (place.begin, place.end)):
+        array = np.empty(place.shape, place.dtype)
+        if array.size:
+            _fill(file, _bytes(array), digest)
+        found[place.name] = array
+    if digest.hexdigest() != known.digest:
+        raise ModelFileError(
+            "The file has been altered or damaged: its digest is not that of its contents. Take "
+            "another copy, or save the model again."
+        )
+    return found
+
+
+def parsed(raw: bytes | str) -> Any:
+    """Return what a JSON text says; one that is deep, huge or no JSON is refused."""
+    if _nodes(raw if isinstance(raw, bytes) else raw.encode()) > MOST_NODES:
+        raise ModelFileError("The header has too many parts to be that of a model file.")
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:  # also for bytes that are no text
+        raise ModelFileError(f"The header cannot be read: {str(error)[:80]}.") from None
+
+
+def _bytes(array: NDArray[Any]) -> memoryview:
+    return array.reshape(-1).view("u1").data
+
+
+def _nodes(raw: bytes) -> int:
+    return sum(raw.count(mark) for mark in (b",", b"[", b"{"))
+
+
+def _fill(file: BinaryIO, room: memoryview, digest: Any) -> None:
+    for begin in range(0, len(room), PIECE):
+        piece = room[begin : begin + PIECE]
+        if file.readinto(piece) != len(piece):  # type: ignore[attr-defined]
+            raise ModelFileError("The file became shorter while it was read. Load it again.")
+        digest.update(piece)
+
+
+def _metadata(header: Any) -> tuple[str, str]:
+    known = header.get("__metadata__") if isinstance(header, dict) else None
+    text, digest = (known.get(key) if isinstance(known, dict) else None for key in (KEY, "digest"))
+    if not isinstance(text, str):
+        raise ModelFileError("The file is no model file of this library.")
+    if not isinstance(digest, str) or len(digest) != len(BLANK) or not digest.isascii():
+        raise ModelFileError("The file has no digest, so nobody can tell whether it is whole.")
+    return text, digest
+
+
+def _places(header: dict[str, Any], size: int) -> Iterator[Place]:
+    """Yield the places of the arrays, which have to fill the rest of the file without overlap."""
+    places = [_place(name, told) for name, told in header.items() if name != "__metadata__"]
+    end = 0
+    for place in sorted(places, key=lambda place: (place.begin, place.end)):
+        if place.begin != end:
+            raise ModelFileError(f"The array {place.name[:80]!r} overlaps another or leaves a gap.")
+        end = place.end
+        yield place
+    if end != size:
+        raise ModelFileError(
+            f"The arrays take {end:,} bytes, but the file has {size:,} for them: it is truncated "
+            "or altered."
+        )
+
+
+def _place(name: str, told: Any) -> Place:
+    wrong = ModelFileError(f"The array {name[:80]!r} is not described as it should be.")
+    if not isinstance(told, dict) or set(told) != {"dtype", "shape", "data_offsets"}:
+        raise wrong
+    dtype = DTYPES.get(told["dtype"]) if isinstance(told["dtype"], str) else None
+    shape, offsets = told["shape"], told["data_offsets"]
+    if dtype is None or not _counts(shape) or not _counts(offsets) or len(offsets) != 2:
+        raise wrong
+    if len(shape) > MOST_SIDES or prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
+        raise ModelFileError(f"The shape of the array {name[:80]!r} is not that of its bytes.")
+    if max(shape, default=0) >= 1 << 62:  # beside a side of 0
+        raise wrong
+    return Place(name, dtype, tuple(shape), *offsets)
+
+
+def _counts(numbers: Any) -> bool:
+    """Whether these are whole numbers of at least 0, a few."""
+    return (
+        isinstance(numbers, list)
+        and len(numbers) <= MOST_SIDES
+        and all(type(number) is int and 0 <= number < 1 << 62 for number in numbers)
+    )

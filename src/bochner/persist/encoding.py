@@ -1,0 +1,185 @@
+"""Encoding: what a model is made of as JSON values and named arrays.
+
+Whatever is no JSON value is an object with one key that says what it is. Records go into a list,
+each after those that it holds, so that nothing is nested deeply, what is shared is stored once, and
+a reader never meets a record that it has not checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.persist.annotations import misfit
+from bochner.persist.container import NAMES
+from bochner.persist.registry import name_of
+
+MANY = 64  # numbers of a list from which on they are an array
+LONGEST_NAME = 120
+DROPPED = {"callbacks": None, "expansion": None}  # of estimators, and of the progress of a fit
+SPARSE = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
+
+
+def state_of(value: Any) -> dict[str, Any]:
+    """Return what a record is made of, as in a pickle, without what it can find again."""
+    kind = type(value)
+    if getattr(kind, "__getstate__", None) is not object.__getstate__:
+        return dict(value.__getstate__() or {})
+    if is_dataclass(kind):
+        return {one.name: getattr(value, one.name) for one in fields(kind)}
+    return {
+        name: part
+        for name, part in vars(value).items()
+        if not isinstance(getattr(kind, name, None), cached_property)
+    }
+
+
+@dataclass
+class Encoder:
+    """Turns values into JSON; `records` and `arrays` fill up on the way."""
+
+    records: list[dict[str, Any]] = field(default_factory=list)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    _numbers: dict[int, int | None] = field(default_factory=dict)
+    _names: dict[Any, str] = field(default_factory=dict)
+    _alive: list[Any] = field(default_factory=list)  # so that no identity is used twice
+
+    def __call__(self, value: Any, path: str = "") -> Any:
+        """Return the JSON of a value that lies at a path of names."""
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        for kind, encode in ENCODERS:
+            if isinstance(value, kind):
+                return encode(self, value, path)
+        return self._record(value, path)
+
+    def array(self, value: NDArray[Any], path: str) -> str:
+        """Return the name under which a C-contiguous array is stored, once for the same memory."""
+        key = (value.__array_interface__["data"][0], value.shape, value.dtype.str)
+        if value.size == 0 or key not in self._names:
+            name = self._free(path)
+            self._alive.append(value)
+            self.arrays[name] = self._names[key] = value  # type: ignore[assignment]
+            self._names[key] = name
+        return self._names[key]
+
+    def _free(self, path: str) -> str:
+        path = path[:LONGEST_NAME] or "array"
+        name, count = path, 1
+        while name in self.arrays:
+            count += 1
+            name = f"{path} {count}"
+        return name
+
+    def _record(self, value: Any, path: str) -> dict[str, int]:
+        if id(value) in self._numbers:
+            number = self._numbers[id(value)]
+            if number is None:
+                raise ValueError(f"{path} holds itself, which no model file can hold.")
+            return {"record": number}
+        name = name_of(type(value))
+        if name is None:
+            raise ValueError(_refusal(value, path))
+        self._alive.append(value)
+        self._numbers[id(value)] = None
+        told = {}
+        for key, part in state_of(value).items():
+            part = DROPPED[key] if _is_dropped(value, key) else part
+            told[key] = self(part, f"{path}.{key}" if path else key)
+        if (wrong := misfit(type(value), state_of(value))) is not None:
+            raise ValueError(f"{path or type(value).__name__} cannot be saved: {wrong}.")
+        self._numbers[id(value)] = len(self.records)
+        self.records.append({"class": name, "fields": told})
+        return {"record": len(self.records) - 1}
+
+
+def _is_dropped(value: Any, key: str) -> bool:
+    return (key == "callbacks" and not isinstance(getattr(value, key), tuple)) or (
+        key == "expansion" and callable(getattr(value, key, None)) and hasattr(value, "reason")
+    )
+
+
+def _refusal(value: Any, path: str) -> str:
+    where = f"The part {path!r} of the model" if path else "This"
+    if callable(value):
+        return (
+            f"{where} is, or holds, Python code of its own ({value!r}), and model files hold no "
+            "code. Choose a component of this library, or pickle the model for your own use."
+        )
+    kind = f"{type(value).__module__}.{type(value).__name__}"
+    return f"{where} is a {kind}, which model files do not hold. They hold this library's models."
+
+
+def _list(encoder: Encoder, value: list[Any], path: str) -> Any:
+    kinds = set(map(type, value)) if len(value) >= MANY else set()
+    if kinds == {float}:
+        return {"floats": encoder.array(np.array(value), path)}
+    if kinds == {int} and all(abs(number) < 1 << 62 for number in value):
+        return {"ints": encoder.array(np.array(value, np.int64), path)}
+    return [encoder(part, f"{path}[{place}]") for place, part in enumerate(value)]
+
+
+def _tuple(encoder: Encoder, value: tuple[Any, ...], path: str) -> Any:
+    return {"tuple": _list(encoder, list(value), path)}
+
+
+def _dict(encoder: Encoder, value: dict[Any, Any], path: str) -> Any:
+    pairs = [[encoder(key, path), encoder(part, f"{path}[{key}]")] for key, part in value.items()]
+    return {"dict": pairs}
+
+
+def _array(encoder: Encoder, value: NDArray[Any], path: str) -> Any:
+    if value.dtype.kind in "UO":
+        parts = [encoder(part, path) for part in value.ravel().tolist()]
+        return {"texts": {"dtype": value.dtype.str, "shape": list(value.shape), "values": parts}}
+    value = np.asarray(value).astype(value.dtype.newbyteorder("<"), copy=False)
+    if value.dtype not in NAMES:
+        raise ValueError(f"{path} is an array of {value.dtype}, which model files do not hold.")
+    if value.flags.f_contiguous and not value.flags.c_contiguous:
+        return {"fortran": encoder.array(value.T, path)}
+    return {"array": encoder.array(np.array(value, order="C", copy=None), path)}
+
+
+def _sparse(encoder: Encoder, value: Any, path: str) -> Any:
+    if type(value).__name__ not in SPARSE:
+        raise ValueError(f"{path} is a {type(value).__name__}; give sparse rows as a CSR array.")
+    parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+    told = {name: encoder(part, f"{path}.{name}") for name, part in parts.items()}
+    return {"sparse": {"kind": type(value).__name__, "shape": list(value.shape)} | told}
+
+
+def _scalar(encoder: Encoder, value: np.generic, path: str) -> Any:
+    return {"scalar": [value.dtype.name, encoder(value.item(), path)]}
+
+
+def _random_state(encoder: Encoder, value: np.random.RandomState, path: str) -> Any:
+    return {"random_state": encoder(value.get_state(legacy=False), path)}
+
+
+def _generator(encoder: Encoder, value: np.random.Generator, path: str) -> Any:
+    return {"generator": encoder(value.bit_generator.state, path)}
+
+
+ENCODERS: list[tuple[Any, Callable[[Encoder, Any, str], Any]]] = [
+    (np.generic, _scalar),
+    (np.ndarray, _array),
+    (sp.sparray | sp.spmatrix, _sparse),
+    (list, _list),
+    (tuple, _tuple),
+    (dict, _dict),
+    (np.dtype, lambda _, value, __: {"dtype": np.dtype(value).name}),
+    (bytes, lambda _, value, __: {"bytes": value.hex()}),
+    (slice, lambda _, value, __: {"slice": [value.start, value.stop, value.step]}),
+    (range, lambda _, value, __: {"range": [value.start, value.stop, value.step]}),
+    (np.random.RandomState, _random_state),
+    (np.random.Generator, _generator),
+]
