@@ -39,13 +39,14 @@ if TYPE_CHECKING:
         TwoSampleTest,
         two_sample_test,
     )
-    from bochner.persist import Header, ModelFileError, load, read_header, save
+    from bochner.persist import Checkpoint, Header, ModelFileError, load, read_header, save
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "AdditiveHomogeneous",
     "ArcCosine",
+    "Checkpoint",
     "DensityRatio",
     "Fastfood",
     "Header",
@@ -94,7 +95,7 @@ PACKAGES = {
     "spectra",
     "stopping",
 }
-PERSISTENT = {"Header", "ModelFileError", "load", "read_header", "save"}
+PERSISTENT = {"Checkpoint", "Header", "ModelFileError", "load", "read_header", "save"}
 
 
 # Names are imported when they are first asked for (PEP 562): `bochner --help` would otherwise

@@ -137,6 +137,8 @@ class Run:
         training = self.training
         if training.memo is None:
             training.memo = self.solver.memo(self.problem, held_out)
+        elif training.memo.code is None:  # it is not in files, since it can be made again
+            training.memo.code = self.solver.memo(self.problem, held_out).code
         f = self.solver.predictions(self.problem, training.state, training.memo)
         losses = self.problem.loss.value(held_out.y, f)
         mean = float(np.average(losses, weights=held_out.weight))
@@ -170,6 +172,7 @@ class Run:
             solved=self.solver.solved(training.state),
             evaluations=training.evaluations,
             expansion=partial(self.solver.expansion, self.problem, training.state),
+            training=training,
         )
 
     def _tell(self, progress: Progress) -> None:

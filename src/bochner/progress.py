@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from sys import float_info
+from typing import Any
 
 from bochner.problem import Expansion
 
@@ -60,6 +61,8 @@ class Progress:
         Set in the last progress of a run.
     expansion : callable or None
         Called before the next batch, it makes the function that has been learned so far.
+    training : Training or None
+        All that the fit needs to go on from here, until the next batch.
     """
 
     pass_: int
@@ -76,6 +79,11 @@ class Progress:
     evaluations: tuple[Evaluation, ...] = field(default=(), repr=False)
     reason: Reason | None = None
     expansion: Callable[[], Expansion] | None = field(default=None, repr=False, compare=False)
+    training: Any = field(default=None, repr=False, compare=False)
+
+    def settled(self) -> Progress:
+        """Return the same without what is for the time before the next batch."""
+        return replace(self, expansion=None, training=None)
 
     @property
     def held_out_loss(self) -> float | None:

@@ -488,9 +488,9 @@ def test_more_grids_are_taken_only_if_held_out_rows_gain():
         return Solution(None, training, reason, None)
 
     few = solution(0.5, 0.3)
-    assert gained(few, solution(0.6, 0.2))
-    assert not gained(few, solution(0.9, 0.4))
-    assert not gained(few, solution(reason=INTERRUPTED))
+    assert gained(few.training, solution(0.6, 0.2).training)
+    assert not gained(few.training, solution(0.9, 0.4).training)
+    assert not gained(few.training, solution(reason=INTERRUPTED).training)
     assert kept(few, solution(0.9)) is few
     assert kept(few, solution(reason=INTERRUPTED)).reason is INTERRUPTED
 

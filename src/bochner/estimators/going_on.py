@@ -58,8 +58,8 @@ def on_larger_basis(training: Training, solver: Solver[Any], walk: Walk) -> Trai
     that are held out end the fit later and with a higher loss.
     """
     larger = begun(solver, walk.problem, walk.source)
-    past = {name: getattr(training, name) for name in ("pass_", "step", "rows", "levels")}
-    return replace(larger, **past)
+    past = {name: getattr(training, name) for name in ("pass_", "step", "rows")}
+    return replace(larger, **past, levels=(*training.levels, _best(training)))
 
 
 def grown(
@@ -75,23 +75,29 @@ def grown(
         return None
     if most_seconds is not None and seconds + 2 * (seconds - since) > most_seconds:
         return None
-    loss = min(evaluation.loss for evaluation in training.evaluations)
-    if training.levels and loss > (1 - tol) * training.levels[-1]:
+    if training.levels and _best(training) > (1 - tol) * training.levels[-1]:
         return None
-    larger = walk.setup.grown(walk.problem.rows)
-    training.levels += (loss,) if larger is not None else ()
-    return larger
+    return walk.setup.grown(walk.problem.rows)
 
 
-def gained(before: Solution, after: Solution) -> bool:
+def gained(before: Training, after: Training) -> bool:
     """Whether held-out rows lose less after a growth than before it."""
-    losses = [[look.loss for look in one.training.evaluations] for one in (before, after)]
-    return min(losses[1], default=np.inf) < min(losses[0])
+    return _best(after) < _best(before)
 
 
 def kept(before: Solution, after: Solution) -> Solution:
-    """Return what was learned with fewer functions, after more were no better or not done."""
-    return replace(before, reason=INTERRUPTED) if after.reason is INTERRUPTED else before
+    """Return what was learned with fewer functions, after more were no better or not done.
+
+    What is no better is not to be tried again.
+    """
+    if after.reason is INTERRUPTED:
+        return replace(before, reason=INTERRUPTED)
+    before.training.levels += (_best(before.training),)
+    return before
+
+
+def _best(training: Training) -> float:
+    return min((evaluation.loss for evaluation in training.evaluations), default=np.inf)
 
 
 def last_pass(
@@ -150,6 +156,16 @@ def require_own(solver: Solver[Any], state: State) -> None:
             f"This model was fitted by another solver, so {type(solver).__name__} cannot go on "
             "with it. Begin anew, and name the same solver each time: solver='averaged' for fit "
             "followed by partial_fit on bins."
+        )
+
+
+def require_same_rows(digest: bytes | None, before: bytes | None) -> None:
+    """Refuse to go on with a checkpoint on other rows, or by other settings, than it was made."""
+    if digest is None or digest != before:
+        raise ValueError(
+            "This is a checkpoint of a fit to other rows or by other settings, and cannot go on "
+            "with these. Give the same rows in the same order and the same parameters, or begin "
+            "anew with a clone of this estimator."
         )
 
 

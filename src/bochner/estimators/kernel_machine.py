@@ -11,25 +11,21 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
 from bochner.data import DataSource, mapped
 from bochner.estimators.callback_protocol import (
-    Asked,
     CallbackSupportMixin,
     PassReporter,
     with_callbacks,
 )
 from bochner.estimators.choices import alpha_for
 from bochner.estimators.convergence import warn_if_unfinished
+from bochner.estimators.fit_under_way import FitUnderWay
 from bochner.estimators.fitted_function import FittedFunction
 from bochner.estimators.going_on import (
     fingerprint,
     forget_rows,
-    gained,
-    grown,
-    kept,
-    last_pass,
-    on_larger_basis,
     on_new_rows,
     on_the_same_rows,
     require_own,
+    require_same_rows,
     require_steps,
     require_stream,
     unchanged_on_error,
@@ -59,6 +55,8 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
 
     _training: Training | None
     _digest: bytes | None
+    _unfinished: bool
+    _used: float
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         self._check_parameters()
@@ -79,10 +77,13 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
-        began = time.perf_counter()
-        going_on = self.warm_start and self.__dict__.get("_training") is not None
+        resumed = self.__dict__.get("_unfinished", False)
+        began = time.perf_counter() - (self._used if resumed else 0.0)
+        going_on = (self.warm_start or resumed) and self.__dict__.get("_training") is not None
         source = self._source(X, y, sample_weight, reset=not going_on, least=2)
         solver, setup, digest = self._settled(source, classes, going_on)
+        if resumed:
+            require_same_rows(digest, self._digest)
         if going_on and setup.basis.is_of_rows and digest != self._digest:
             going_on = False  # other rows have other functions
             solver, setup, digest = self._settled(source, classes, going_on)
@@ -93,29 +94,16 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         data = {} if is_stream(X) else {"X": X, "y": y, "metadata": metadata(sample_weight)}
         reporter = PassReporter(self, data, setup.attributes)
         reporter.begin(self.max_passes)
-        solution, since = self._run(solver, walk, training, history, reporter, began), used
-        while (larger := grown(walk, solution, self.tol, self.max_seconds, since)) is not None:
-            since, before = solution.progress.seconds, walk
-            try:
-                walk = self._walk(source, larger, solver)
-            except KeyboardInterrupt:  # what was learned with fewer functions is not lost
-                walk, solution = before, replace(solution, reason=INTERRUPTED)
-                break
-            training = on_larger_basis(solution.training, solver, walk)
-            after = self._run(solver, walk, training, history, reporter, began)
-            if not gained(solution, after):
-                walk, solution = before, kept(solution, after)
-                break
-            solution = after
+        fit = FitUnderWay(self, source, solver, history, reporter, digest, began)
+        walk, solution = fit.climb(walk, training, used)
         if solution.training.last_pass is None:
             walk = replace(walk, setup=walk.setup.calibrated(solution.expansion, walk.held_out))
         if solver.learns_held_out_rows and walk.held_out is not None and solution.reason.converged:
-            every = self._walk(source, walk.setup, solver, False).on(walk.problem.basis)
-            solution = last_pass(solver, every, solution, (history, *self._callbacks()))
+            solution = fit.last_pass(walk, solution)
         walk.setup.basis.forget()
         reporter.finish()
-        # The progress can make the function, so it holds a state that may have been forgotten.
-        solution = replace(solution, progress=replace(solution.progress, expansion=None))
+        # The progress holds a state that may have been forgotten.
+        solution = replace(solution, progress=solution.progress.settled())
         if solution.reason.converged and not self.warm_start:
             plain = replace(walk.problem, basis=walk.setup.basis, rows=None)
             forget_rows(solution.training, solver, plain)
@@ -128,7 +116,8 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
     ) -> tuple[Solver[Any], Setup, bytes | None]:
         """Return solver and setup, and a digest of the rows with all that they are fitted by."""
         self._tune(source, classes, going_on)
-        plan = self._planned(source, going_on)
+        resumed = self.__dict__.get("_unfinished", False)
+        plan = self.plan_ if resumed else self._planned(source, going_on)
         solver: Solver[Any] = Solver.resolve(plan.solver)
         setup = self._set_up(source, plan, classes, going_on)
         if not going_on and source.n_rows is not None:
@@ -153,26 +142,6 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
             intercept=self.fit_intercept,
             early_stopping=early_stopping,
             memory=memory_budget(self.memory_budget),
-        )
-
-    def _run(
-        self,
-        solver: Solver[Any],
-        walk: Walk,
-        training: Training | None,
-        history: History,
-        reporter: PassReporter,
-        began: float,
-    ) -> Solution:
-        return run(
-            solver,
-            walk.problem,
-            walk.source,
-            stop=self._rule(walk.held_out is not None, solver) | Asked(reporter),
-            callbacks=(history, reporter, *self._callbacks()),
-            held_out=walk.held_out,
-            training=training,
-            used=time.perf_counter() - began,
         )
 
     def _learn_a_chunk(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
@@ -237,7 +206,7 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         binning = solver.diagnostics(solution.training.state)
         if binning is not None:
             setup = replace(setup, binning=binning, rows_in_bins=None)
-        for name in ("coef_", "binning_", "calibration_"):  # not every fit has them
+        for name in ("coef_", "binning_", "calibration_", "_unfinished", "_used"):
             self.__dict__.pop(name, None)
         self.__dict__.update(setup.attributes(solution.expansion))
         self._training, self._digest = solution.training, digest

@@ -1,7 +1,8 @@
 """Model files and checkpoints: without pickle, and written so that nothing is lost."""
 
+from bochner.persist.checkpoint import Checkpoint
 from bochner.persist.errors import ModelFileError
 from bochner.persist.files import load, read_header, save
 from bochner.persist.header import Header
 
-__all__ = ["Header", "ModelFileError", "load", "read_header", "save"]
+__all__ = ["Checkpoint", "Header", "ModelFileError", "load", "read_header", "save"]

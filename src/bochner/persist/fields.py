@@ -98,6 +98,7 @@ ATTRIBUTES: Hints = {
     "_table": Table | None,
     "_training": Training | None,
     "_units": Units,
+    "_unfinished": bool,
     "_used": float,
     "alpha_": float,
     "basis_": Basis,

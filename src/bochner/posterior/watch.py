@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from bochner.callbacks import Callback
@@ -59,7 +59,7 @@ class Watch:
 
     def ended(self, progress: Progress) -> None:
         """Note how a fit ended, without the function that it learned."""
-        self.ends.append(replace(progress, expansion=None))
+        self.ends.append(progress.settled())
 
     def afresh(self) -> Watch:
         """Return the same limits for fits that nobody is told of yet."""
