@@ -72,7 +72,6 @@ MODULES = {
     "features.fourier": "Fourier FourierBasis",
     "features.harmonics": "Harmonics HarmonicsBasis",
     "features.histogram_fourier": "HistogramFourier MappedRows",
-    "features.kernel_matrix": "KernelRows",
     "features.leverage": "Leverage",
     "features.maclaurin": "Maclaurin MaclaurinBasis",
     "features.nystroem_features": "NystroemBasis NystroemFeatures",
