@@ -1,0 +1,132 @@
+"""DataSummary: rows, columns and the target, as a page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column in a line: its name, kind, missing values, and its range or categories.
+
+    Parameters
+    ----------
+    name, kind : str
+        The kind is a short word such as "number" or "category".
+    missing : int
+    low, mean, high : float or None
+        Of a column of numbers.
+    categories : int or None
+        How many different ones there are.
+
+    Examples
+    --------
+    >>> Column("age", "number", low=18, mean=41.5, high=97).kind
+    'number'
+    """
+
+    name: str
+    kind: str
+    missing: int = 0
+    low: float | None = None
+    mean: float | None = None
+    high: float | None = None
+    categories: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class DataSummary:
+    """What a page says about the data.
+
+    Parameters
+    ----------
+    rows : int
+        Rows that were trained on, or looked at.
+    columns : sequence of Column
+    target : str
+        The name of what is predicted.
+    values : array
+        The target of the rows, or of a sample of them.
+    source : str or None
+        Where the rows come from, such as the name of a file.
+    test_rows : int or None
+        Rows that were predicted to judge the models.
+    malformed : int
+        Rows that were left out because they could not be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> summary = DataSummary.of(np.zeros((3, 2)), [1.0, 2.0, 3.0], target="price")
+    >>> summary.rows, [column.name for column in summary.columns]
+    (3, ['column 0', 'column 1'])
+    """
+
+    rows: int
+    columns: Sequence[Column]
+    target: str
+    values: NDArray[Any]
+    source: str | None = None
+    test_rows: int | None = None
+    malformed: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        target: str = "target",
+        names: Sequence[Any] | None = None,
+        source: str | None = None,
+        test_rows: int | None = None,
+    ) -> DataSummary:
+        """Summarise arrays, sparse rows or a data frame."""
+        rows, count = X.shape if hasattr(X, "shape") else np.shape(X)
+        found = getattr(X, "columns", None) if names is None else names
+        names = [f"column {j}" for j in range(count)] if found is None else list(found)
+        if len(names) != count:
+            raise ValueError(f"There must be a name for each of {count} columns; got {len(names)}.")
+        columns = [_described(str(name), _values(X, j)) for j, name in enumerate(names)]
+        return cls(rows, columns, target, np.asarray(y), source, test_rows)
+
+    @property
+    def missing(self) -> int:
+        """All missing values."""
+        return sum(column.missing for column in self.columns)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many columns there are of each kind."""
+        found: dict[str, int] = {}
+        for column in self.columns:
+            found[column.kind] = found.get(column.kind, 0) + 1
+        return found
+
+
+def _values(X: Any, j: int) -> NDArray[Any]:
+    if hasattr(X, "iloc"):
+        return np.asarray(X.iloc[:, j])
+    if hasattr(X, "toarray"):
+        return np.asarray(X[:, [j]].toarray()[:, 0])
+    return np.asarray(X)[:, j]
+
+
+def _described(name: str, values: NDArray[Any]) -> Column:
+    if values.dtype.kind not in "biuf":
+        present = [str(v) for v in values.tolist() if v is not None and v == v]
+        absent = len(values) - len(present)
+        return Column(name, "category", absent, categories=len(set(present)))
+    numbers = values.astype(np.float64)
+    known = numbers[np.isfinite(numbers)]
+    missing = int(np.isnan(numbers).sum())
+    if known.size == 0:
+        return Column(name, "number", missing)
+    return Column(
+        name, "number", missing, float(known.min()), float(known.mean()), float(known.max())
+    )

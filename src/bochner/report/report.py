@@ -1,0 +1,168 @@
+"""Report: data, runs and pictures on one page that needs nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bochner.report.data_summary import DataSummary
+from bochner.report.page_pictures import curves, methods, target
+from bochner.report.picture import Picture
+from bochner.report.reproduction import versions
+from bochner.report.requirements import require
+from bochner.report.run import Run
+from bochner.report.score import Score, best
+from bochner.report.wording import amount, counted, duration, number
+
+MOST_COLUMNS = 40
+MOST_DRAWN = 6  # runs whose predictions are drawn, the best ones
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """One self-contained page about data and the runs of one or several models.
+
+    Parameters
+    ----------
+    title : str
+    data : DataSummary
+    runs : sequence of Run
+        At least one; the best comes first on the page.
+    command : str or None
+        The command, or the lines of code, that this came from.
+    seed : int or None
+    digests : mapping of names to text
+        Fingerprints of files, such as that of the model.
+    notes : sequence of str
+        Sentences that stand at the end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.report import DataSummary, NumberPredictions, Report, Run
+    >>> y = np.arange(5.0)
+    >>> data = DataSummary.of(y[:, None], y, target="height")
+    >>> run = Run("ruler", NumberPredictions(y, y + 0.1), NumberPredictions(y, y + 0.1).scores())
+    >>> report = Report("Heights", data, [run])
+    >>> report.verdict
+    'ruler: RMSE 0.1.'
+    >>> report.html()[:15]
+    '<!doctype html>'
+    """
+
+    title: str
+    data: DataSummary
+    runs: Sequence[Run]
+    command: str | None = field(default=None, kw_only=True)
+    seed: int | None = field(default=None, kw_only=True)
+    digests: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    notes: Sequence[str] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise ValueError(
+                "A report needs at least one run. Give Run.of(...) or Run.failed(...)."
+            )
+
+    @cached_property
+    def runs_in_order(self) -> list[Run]:
+        """The runs, the best first; those that failed come last."""
+        return sorted(self.runs, key=_rank)
+
+    @property
+    def verdict(self) -> str:
+        """One line: which run is the best, by what, and what it took."""
+        first, *others = self.runs_in_order
+        if first.error is not None:
+            return f"{first.name} failed: {first.error}" if not others else "Every run failed."
+        if not first.scores:
+            return f"{first.name} was trained; it has not been judged."
+        score = first.scores[0]
+        took = "" if first.seconds is None else f" after {duration(first.seconds)} of training"
+        line = f"{first.name}: {score.name} {score}{took}."
+        rivals = [run for run in others if run.error is None and run.scores]
+        if not rivals:
+            return line
+        second = rivals[0]
+        return f"{line} Next is {second.name} with {second.scores[0]}."
+
+    def html(self) -> str:
+        """Return the page."""
+        require()
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
+
+        environment = Environment(
+            loader=PackageLoader("bochner.report", "."),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        words = {"amount": amount, "duration": duration, "number": number, "counted": counted}
+        environment.filters |= {**words, "svg": lambda picture: Markup(picture.svg)}
+        return str(environment.get_template("page.html").render(self._content()))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the page under a temporary name beside its place, then give it its own."""
+        path = Path(path)
+        if path.suffix.lower() not in {".html", ".htm"}:
+            raise ValueError(f"A report is a page, so its name ends in .html; got {path}.")
+        page = self.html()
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            temporary.write_text(page, encoding="utf-8")
+            temporary.replace(path)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"The report could not be written ({error.strerror}). Choose a folder that exists "
+                "and can be written to, on a disk with room",
+                str(path),
+            ) from error
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _content(self) -> dict[str, Any]:
+        runs = self.runs_in_order
+        good = [run for run in runs if run.error is None]
+        return {
+            "report": self,
+            "data": self.data,
+            "shown": list(self.data.columns[:MOST_COLUMNS]),
+            "runs": runs,
+            "best": good[0] if good else None,
+            "score_names": _score_names(good),
+            "leaders": _leaders(good),
+            "target_picture": target(self.data),
+            "methods_picture": methods(good) if len(good) > 1 else None,
+            "curves_picture": curves(good),
+            "drawn": [(run, _pictures(run, place)) for place, run in enumerate(good[:MOST_DRAWN])],
+            "versions": versions(),
+        }
+
+
+def _pictures(run: Run, place: int) -> tuple[Picture, ...]:
+    return () if run.predictions is None else run.predictions.pictures(f"{place} {run.name}")
+
+
+def _rank(run: Run) -> tuple[bool, bool, float]:
+    score = run.scores[0].rank if run.scores else 0.0
+    return run.error is not None, not run.scores, score
+
+
+def _score_names(runs: Sequence[Run]) -> list[str]:
+    return list(dict.fromkeys(score.name for run in runs for score in run.scores))
+
+
+def _leaders(runs: Sequence[Run]) -> set[Score]:
+    """Return the best score of each name, if there are several."""
+    if len(runs) < 2:
+        return set()
+    names = _score_names(runs)
+    of_name = ([s for run in runs for s in run.scores if s.name == name] for name in names)
+    return {found for scores in of_name if (found := best(scores)) is not None}
