@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 import bochner
 from bochner import KernelRegressor
 from bochner.callbacks import Progress
-from bochner.cli import demo as command
 from bochner.cli.app import app
+from bochner.report import requirements
 
 ROWS = "4096"
 
@@ -58,10 +58,23 @@ def test_every_public_name_is_there_when_asked_for():
 def test_demo_learns_tells_and_draws(folder):
     result = call("demo", "--rows", ROWS)
     assert result.exit_code == 0, result.output
-    for word in ("4,096", "rows a second", "features", "error", "bochner-demo.png"):
+    for word in (
+        "4,096",
+        "rows a second",
+        "features",
+        "error",
+        "bochner-demo.png",
+        "bochner-demo.html",
+    ):
         assert word in result.output
     assert imread(folder / "bochner-demo.png").shape[:2] == (420, 1200)
-    assert [path.name for path in folder.iterdir()] == ["bochner-demo.png"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "bochner-demo.html",
+        "bochner-demo.png",
+    ]
+    page = (folder / "bochner-demo.html").read_text()
+    for word in ("A wave in the plane", "4,096", "RMSE", "Residuals", "bochner demo --rows 4096"):
+        assert word in page
 
 
 def test_demo_overwrites_its_picture_and_can_be_silent(folder):
@@ -70,6 +83,7 @@ def test_demo_overwrites_its_picture_and_can_be_silent(folder):
     result = call("demo", "--rows", ROWS, "--out", str(picture), "--quiet")
     assert (result.exit_code, result.output) == (0, "")
     assert imread(picture).shape[:2] == (420, 1200)
+    assert sorted(path.name for path in folder.iterdir()) == ["wave.html", "wave.png"]
 
 
 def test_the_seed_determines_the_picture(folder):
@@ -109,7 +123,7 @@ def test_a_demo_interrupted_before_its_first_batch_says_so(folder, monkeypatch):
 
 
 def test_without_matplotlib_the_demo_names_the_extra_before_it_begins(folder, monkeypatch):
-    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    monkeypatch.setattr(requirements, "find_spec", lambda name: None)
     result = call("demo", "--rows", ROWS)
     assert result.exit_code == 1
     assert "bochner[report]" in result.output
@@ -137,6 +151,7 @@ def test_a_picture_that_fails_leaves_the_old_one_and_nothing_half_written(folder
         ("--seed", "-1", "--seed"),
         ("--out", "wave.jpg", "ends in .png"),
         ("--out", "nowhere/wave.png", "no directory"),
+        ("--report", "wave.pdf", "ends in .html"),
     ],
 )
 def test_a_bad_value_is_refused_with_a_sentence(folder, option, value, sentence):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,14 +32,32 @@ class Learned:
         return int(self.model.history_["rows"][-1] or 0)
 
 
+@dataclass(frozen=True)
+class Fresh:
+    """Rows that were not learned: columns, noisy targets, the true wave and what was predicted."""
+
+    X: Any
+    y: Any
+    truth: Any
+    predicted: Any
+
+
 def _picture_path(out: Path) -> Path:
-    if out.suffix.lower() != ".png":
-        raise typer.BadParameter(f"the picture is a PNG, so its name ends in .png; got {out}.")
-    if out.is_dir():
-        raise typer.BadParameter(f"{out} is a directory; give the name of a file.")
-    if not out.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no directory {out.parent}; make it first.")
-    return out
+    return _place(out, "the picture is a PNG", ".png")
+
+
+def _page_path(page: Path | None) -> Path | None:
+    return None if page is None else _place(page, "the page is HTML", ".html")
+
+
+def _place(path: Path, what: str, ending: str) -> Path:
+    if path.suffix.lower() != ending:
+        raise typer.BadParameter(f"{what}, so its name ends in {ending}; got {path}.")
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a directory; give the name of a file.")
+    if not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no directory {path.parent}; make it first.")
+    return path
 
 
 def demo(
@@ -48,13 +65,17 @@ def demo(
     out: Annotated[
         Path, typer.Option(callback=_picture_path, help="Where the picture goes.")
     ] = Path("bochner-demo.png"),
+    report: Annotated[
+        Path | None,
+        typer.Option(callback=_page_path, help="Where the page goes; else beside the picture."),
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Determines the rows and the features.")
     ] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Learn a wave in the plane from noisy rows that go by once, and draw it beside the truth."""
-    _require_matplotlib()
+    _require_pictures()
     from rich.console import Console
 
     from bochner.cli.surfaces import draw
@@ -62,23 +83,26 @@ def demo(
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
     console.print(f"A wave in the plane, {rows:,} noisy rows, one pass.")
     learned = _learn(rows, seed, quiet)
-    _summarise(learned, seed, console)
+    fresh = _predict_fresh_rows(learned, seed)
+    _summarise(learned, fresh, console)
     if learned.interrupted:
         console.print("Interrupted, so this is what was learned so far; no picture was drawn.")
         raise typer.Exit(INTERRUPTED)
     draw(learned.model.predict, f"learned from {rows:,} noisy rows", out)
     console.print(f"  picture         {out}")
+    page = out.with_suffix(".html") if report is None else report
+    _write_page(learned, fresh, seed, page)
+    console.print(f"  report          {page}")
 
 
-def _require_matplotlib() -> None:
-    if find_spec("matplotlib") is not None:
-        return
-    typer.echo(
-        "The picture needs matplotlib, which is not installed. It comes with the extra 'report': "
-        "pip install 'bochner[report]'",
-        err=True,
-    )
-    raise typer.Exit(1)
+def _require_pictures() -> None:
+    from bochner.report import require
+
+    try:
+        require()
+    except ImportError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
 
 
 def _learn(rows: int, seed: int, quiet: bool) -> Learned:
@@ -105,13 +129,36 @@ def _learn(rows: int, seed: int, quiet: bool) -> Learned:
     return Learned(model, perf_counter() - began, interrupted)
 
 
-def _summarise(learned: Learned, seed: int, console: Console) -> None:
-    import numpy as np
-
+def _predict_fresh_rows(learned: Learned, seed: int) -> Fresh:
     from bochner.data import RadialWave
 
-    X = RadialWave(FRESH_ROWS, seed=seed + 1).sample(FRESH_ROWS).X
-    error = learned.model.predict(X) - RadialWave.truth(X)
+    rows = RadialWave(FRESH_ROWS, seed=seed + 1).sample(FRESH_ROWS)
+    return Fresh(rows.X, rows.y, RadialWave.truth(rows.X), learned.model.predict(rows.X))
+
+
+def _write_page(learned: Learned, fresh: Fresh, seed: int, path: Path) -> None:
+    from bochner.report import DataSummary, NumberPredictions, Report, Run
+
+    data = DataSummary.of(
+        fresh.X, fresh.y, target="height", names=["x₁", "x₂"], test_rows=len(fresh.truth)
+    )
+    said = NumberPredictions(fresh.truth, fresh.predicted)
+    run = Run.described(learned.model, said, seconds=learned.seconds, name="one pass")
+    report = Report(
+        "A wave in the plane",
+        replace(data, rows=learned.rows, source="noisy rows that are made as they go by"),
+        [run],
+        command=f"bochner demo --rows {learned.rows} --seed {seed}",
+        seed=seed,
+        notes=["The scores compare predictions with the true wave, without the noise of the rows."],
+    )
+    report.write(path)
+
+
+def _summarise(learned: Learned, fresh: Fresh, console: Console) -> None:
+    import numpy as np
+
+    error = fresh.predicted - fresh.truth
     lines = {
         "rows": f"{learned.rows:,}",
         "seconds": f"{learned.seconds:.1f}",

@@ -79,6 +79,7 @@ class HistoryDisplay:
         history = self.histories[name]
         heights = np.array([np.nan if v is None else v for v in history.get(loss, ())], dtype=float)
         places = np.asarray(history.get(against, ()), dtype=float)
+        places = _in_one_time(places) if against == "seconds" else places
         known = np.flatnonzero(np.isfinite(heights) & np.isfinite(places))
         known = known[_first_known(heights[known]) :]
         if loss == "held_out_loss":  # it stands in every line until the next look
@@ -109,6 +110,12 @@ class HistoryDisplay:
             thin = {"linewidth": 0.9, "alpha": 0.6} if held_out.size else {"marker": "."}
             ax.plot(seen, losses, color=colour, label=f"{label}, training", **thin)
         return [*losses, *held_out]
+
+
+def _in_one_time(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return seconds that never go back: a last pass and `partial_fit` count from 0 again."""
+    back = np.where(np.diff(seconds, prepend=0.0) < 0, np.concatenate([[0.0], seconds[:-1]]), 0.0)
+    return np.asarray(seconds + np.cumsum(back))
 
 
 def _first_known(losses: NDArray[np.float64]) -> int:
