@@ -27,6 +27,8 @@ class Checkpoint(Keeper):
         Where to; each checkpoint takes the place of the one before as a whole.
     seconds : float
         The time from one checkpoint to the next; 0 is one after every batch.
+    summary : dict or None
+        Kept in the header, as by `save`.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Checkpoint(Keeper):
 
     path: Path
     seconds: float = 60.0
+    summary: dict[str, Any] | None = None
     _last: float = field(default_factory=time.monotonic, init=False, repr=False, compare=False)
 
     def keep(self, progress: Progress, unfinished: Callable[[], Any]) -> None:
@@ -54,5 +57,5 @@ class Checkpoint(Keeper):
         due = time.monotonic() - self._last >= self.seconds
         if ended or progress.reason is FAILED or not (due or progress.reason is INTERRUPTED):
             return
-        save(unfinished(), self.path)
+        save(unfinished(), self.path, summary=self.summary)
         self._last = time.monotonic()

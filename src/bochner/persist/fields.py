@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.data import DataSource, Filling, Scaling, Warping
+from bochner.data import DataSource, Filling, Scaling, Schema, Warping
 from bochner.data.batch import Batch
 from bochner.estimators.calibration import Calibration
 from bochner.estimators.density_ratio_course import Course
@@ -121,6 +121,7 @@ ATTRIBUTES: Hints = {
     "posterior_": Posterior,
     "relevance_": NDArray[np.float64],
     "scaling_": Scaling | None,
+    "schema_": Schema,
     "spectrum_": Spectrum,
     "stopped_because_": str,
     "tuning_": Tuned,

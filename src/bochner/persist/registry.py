@@ -15,6 +15,7 @@ MODULES = {
     "compute.segments": "Entries",
     "data.array_source": "ArraySource",
     "data.batch": "Batch",
+    "data.files.schema": "Schema",
     "data.filling": "Filling",
     "data.mapping": "MappedRows",
     "data.principal_component_analysis": "PrincipalComponents",
