@@ -17,6 +17,8 @@ class ProgressBar:
         Passes that are to be done, for the bar's length; None draws a bar for each pass.
     console : rich.console.Console or None
         Where to draw.
+    seconds : float or None
+        The most time that the fit may take, to say how much of it is left.
 
     Examples
     --------
@@ -29,9 +31,12 @@ class ProgressBar:
     True
     """
 
-    def __init__(self, passes: int | None = None, console: Any = None) -> None:
+    def __init__(
+        self, passes: int | None = None, console: Any = None, seconds: float | None = None
+    ) -> None:
         self.passes = passes
         self.console = console
+        self.seconds = seconds
         self._bar: Any = None
 
     def __call__(self, progress: Progress) -> None:
@@ -67,6 +72,8 @@ class ProgressBar:
             note = f"held out {progress.held_out_loss:.4g}  {note}"
         if not math.isnan(progress.loss):  # sums over rows have none
             note = f"loss {progress.loss:.4g}  {note}"
+        if self.seconds is not None:
+            note = f"{note}  at most {max(self.seconds - progress.seconds, 0.0):.0f} s left"
         # Between two passes the bar belongs to the one that has ended.
         before = progress.pass_ - (progress.position == 0 < progress.pass_)
         line: dict[str, Any] = {"description": f"pass {before + 1}", "note": note}

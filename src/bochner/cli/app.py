@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import cleandoc
 from typing import Annotated
 
 import typer
 
 import bochner
-from bochner.cli.demo import demo
+from bochner.cli import compare, convert, demo, evaluate, fit, inspect, predict
+from bochner.cli.screen import EXIT_CODES
 
 app = typer.Typer(
     name="bochner",
     help="Kernel machines on data of any size.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
+COMMANDS: dict[Callable[..., None], str] = {
+    fit.fit: fit.EXAMPLES,
+    predict.predict: predict.EXAMPLES,
+    evaluate.evaluate: evaluate.EXAMPLES,
+    inspect.inspect: inspect.EXAMPLES,
+    convert.convert: convert.EXAMPLES,
+    compare.compare: compare.EXAMPLES,
+    demo.demo: "",
+}
+for command, examples in COMMANDS.items():
+    app.command(help=f"{cleandoc(command.__doc__ or '')}\n\n{examples}\n{EXIT_CODES}")(command)
 
 
 def _show_version(asked: bool) -> None:

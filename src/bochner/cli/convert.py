@@ -1,0 +1,66 @@
+"""`bochner convert`: data from one format to another, or a model to ONNX."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from bochner.cli import options
+from bochner.cli.names import OnError
+from bochner.cli.quantities import duration
+from bochner.cli.screen import Screen
+
+EXAMPLES = """Examples:
+
+  bochner convert rows.csv rows.parquet
+
+  bochner convert 'parts/*.parquet' rows.csv
+
+  bochner convert rows.csv rows.svm --target label
+
+  bochner convert price.bochner price.onnx
+"""
+
+
+def convert(
+    given: Annotated[
+        str, typer.Argument(metavar="IN", help="Data files, or a model.", show_default=False)
+    ],
+    out: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT", show_default=False,
+            help="Its ending says what is written: .csv, .parquet, .npy, .svm; .onnx of a model.",
+        ),
+    ],
+    target: options.Target = None,
+    format: options.FileFormat = None,
+    on_error: options.Malformed = OnError.RAISE,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:  # fmt: skip
+    """Write data in another format, part by part, or a model as ONNX.
+
+    Missing numbers stay missing and text stays text; a format that cannot hold them refuses.
+    """
+    screen = Screen(as_json, quiet)
+    with screen.errors_told():
+        began = perf_counter()
+        if Path(out).suffix.lower() == ".onnx":
+            import bochner
+
+            bochner.to_onnx(bochner.load(given), out)
+            record: dict[str, object] = {"out": out}
+        else:
+            from bochner.cli.conversion import converted
+            from bochner.cli.quantities import listed
+
+            name = None if format is None else format.value
+            record = converted(given, out, listed(target), name, on_error.value)
+        seconds = perf_counter() - began
+        rows = f"{record['rows']:,} rows in " if "rows" in record else ""
+        line = f"{out}: {rows}{duration(seconds)}."
+        screen.result(record | {"seconds": seconds}, [] if out == "-" else [line])

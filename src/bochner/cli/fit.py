@@ -1,0 +1,116 @@
+"""`bochner fit`: from files to a model file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bochner.cli import options
+from bochner.cli.names import Missing, OnError, Scale, Task
+from bochner.cli.quantities import seconds, settings
+from bochner.cli.reading import Reading
+from bochner.cli.screen import Screen
+
+EXAMPLES = """Examples:
+
+  bochner fit houses.csv --target price --out price.bochner
+
+  bochner fit 'parts/*.parquet' -t label --test 0.2 --time 5m --memory 2GB --out m.bochner
+
+  bochner fit rows.svm -t 0 --solver cdsg --set alpha=1e-6 --out m.bochner
+
+  bochner fit houses.csv --target price --out price.bochner --resume
+"""
+
+
+def _model_path(out: Path) -> Path:
+    if out.is_dir():
+        raise typer.BadParameter(f"{out} is a directory; give the name of a file.")
+    if not out.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no directory {out.parent}; make it first.")
+    return out
+
+
+def fit(
+    data: options.Data,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", callback=_model_path, help="Where the model goes.", show_default=False
+        ),
+    ],
+    target: options.Target = None,
+    task: options.TaskOption = Task.AUTO,
+    kernel: options.Kernel = "auto",
+    solver: options.Solver = "auto",
+    features: options.Features = "auto",
+    loss: options.Loss = None,
+    scale: options.ScaleOption = Scale.NONE,
+    quantiles: options.Quantiles = None,
+    time: options.Time = None,
+    memory: options.Memory = None,
+    threads: options.Threads = None,
+    seed: options.Seed = 0,
+    set_: options.Settings = None,
+    weight: options.Weight = None,
+    columns: options.Columns = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    missing: options.MissingNumbers = Missing.REFUSE,
+    on_error: options.Malformed = OnError.RAISE,
+    format: options.FileFormat = None,
+    test: options.TestShare = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint of an earlier run.")
+    ] = False,
+    checkpoint_every: Annotated[
+        float, typer.Option(parser=seconds, metavar="TIME", help="How often to save one.")
+    ] = "60s",  # type: ignore[assignment]
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn from files and write a model.
+
+    Files may be larger than memory. Ctrl-C saves a checkpoint; the same command with --resume goes
+    on from there, bit for bit as if nothing had happened.
+    """
+    screen = Screen(as_json, quiet)
+    parameters = {
+        "kernel": kernel,
+        "solver": solver,
+        "features": features,
+        "loss": loss,
+        "scale": None if scale is Scale.NONE else scale.value,
+        "quantiles": None if quantiles is None else tuple(quantiles),
+        "max_seconds": time,
+        "memory_budget": memory,
+        "n_jobs": threads,
+    }
+    asked = {k: v for k, v in parameters.items() if v is not None and v != "auto"}
+    with screen.errors_told():
+        from bochner.cli.fitting import Fitting
+
+        Fitting(
+            data,
+            Reading.asked(
+                target,
+                weight,
+                columns,
+                drop,
+                categorical,
+                missing=missing,
+                on_error=on_error,
+                format=format,
+            ),
+            task,
+            asked | settings(set_),
+            seed,
+            test or 0.0,
+            out,
+            checkpoint_every,
+            resume,
+            " ".join(["bochner", *sys.argv[1:]]),
+        ).run(screen)

@@ -1,0 +1,192 @@
+"""Fitting: what `bochner fit` does, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from bochner.cli.names import Task
+from bochner.cli.quantities import amount, duration
+from bochner.cli.reading import Reading
+from bochner.cli.screen import INTERRUPTED, Screen
+from bochner.cli.tasks import Chosen, chosen, estimator
+
+if TYPE_CHECKING:
+    from bochner.data import FileSource, Split
+
+# These say how long and by what means to learn, not what: they may differ when a fit goes on.
+Part = Literal["train", "test"]
+FREE = ("max_seconds", "memory_budget", "n_jobs")
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """A fit as it was asked for."""
+
+    data: list[str]
+    reading: Reading
+    task: Task
+    parameters: dict[str, Any]
+    seed: int
+    test: float
+    out: Path
+    checkpoint_every: float
+    resume: bool
+    command: str
+
+    def run(self, screen: Screen) -> None:
+        """Read, learn, judge, save and tell."""
+        began = perf_counter()
+        unfinished = self._unfinished(screen)
+        source = self._open("train", screen)
+        decided = chosen(self.task, source, self.parameters.get("quantiles"))
+        screen.note(f"{_size(source)}. Task: {decided.task} ({decided.why}).")
+        model = self._model(decided, unfinished)
+        self._learn(model, source, screen)
+        seconds = perf_counter() - began
+        scores = self._judge(model, screen)
+        summary = self._summary(decided, source, seconds, scores)
+        self._save(model, summary)
+        self.checkpoint.unlink(missing_ok=True)
+        screen.result(*self._result(model, summary))
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the fit stands is saved here until it is done."""
+        return self.out.with_name(f"{self.out.name}.checkpoint")
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What a second run must share with the first to go on with it."""
+        fixed = {k: v for k, v in self.parameters.items() if k not in FREE}
+        return {
+            "data": list(map(str, self.data)),
+            "task": self.task.value,
+            "seed": self.seed,
+            "test": self.test,
+            "parameters": {name: repr(value) for name, value in sorted(fixed.items())},
+        } | self.reading.settings()
+
+    def _open(self, part: Part, screen: Screen) -> FileSource:
+        return self.reading.open(
+            self.data, screen, split=self._split(part), memory=self.parameters.get("memory_budget")
+        )
+
+    def _split(self, part: Part) -> Split | None:
+        from bochner.data import Split
+
+        return Split(part, self.test, self.seed) if self.test > 0 else None
+
+    def _unfinished(self, screen: Screen) -> Any:
+        """Return the model of the checkpoint, if there is one to go on with."""
+        import bochner
+
+        if not self.resume:
+            return None
+        if not self.checkpoint.exists():
+            screen.note(f"There is no checkpoint {self.checkpoint}: the fit begins anew.")
+            return None
+        before = bochner.read_header(self.checkpoint).summary.get("settings")
+        if before != self.settings:
+            changed = [k for k in self.settings if (before or {}).get(k) != self.settings[k]]
+            raise ValueError(
+                f"--resume needs the options of the run that was interrupted; these differ: "
+                f"{', '.join(changed)}. Give the same ones, or leave --resume to begin anew."
+            )
+        return bochner.load(self.checkpoint)
+
+    def _model(self, decided: Chosen, unfinished: Any) -> Any:
+        asked = self.parameters | {"random_state": self.seed}
+        if unfinished is None:
+            return estimator(decided.task, asked)
+        free = {k: v for k, v in asked.items() if k in FREE}
+        return unfinished.set_params(**free)
+
+    def _learn(self, model: Any, source: FileSource, screen: Screen) -> None:
+        import bochner
+        from bochner.callbacks import ProgressBar
+
+        watching: list[Any] = []
+        if not isinstance(model, bochner.KernelGaussianProcess):  # it is no single iterative run
+            kept = {"settings": self.settings}
+            watching.append(bochner.Checkpoint(self.checkpoint, self.checkpoint_every, kept))
+        if not screen.quiet:
+            limit = self.parameters.get("max_seconds")
+            watching.append(ProgressBar(console=screen.console, seconds=limit))
+        model.set_params(callbacks=watching)
+        try:
+            model.fit(source)
+        except KeyboardInterrupt:
+            raise self._interrupted(screen) from None
+        model.set_params(callbacks=None)
+
+    def _interrupted(self, screen: Screen) -> typer.Exit:
+        if not self.checkpoint.exists():
+            return screen.error("interrupted before anything was learned.", INTERRUPTED)
+        return screen.error(
+            f"interrupted. What was learned is in {self.checkpoint}; go on by the same command "
+            "with --resume.",
+            INTERRUPTED,
+        )
+
+    def _judge(self, model: Any, screen: Screen) -> dict[str, float]:
+        from bochner.cli.judgement import judged
+
+        if self.test == 0:
+            return {}
+        source = self._open("test", screen)
+        try:
+            return judged(model, source).scores
+        finally:
+            source.close()
+
+    def _summary(
+        self, decided: Chosen, source: FileSource, seconds: float, scores: dict[str, float]
+    ) -> dict[str, Any]:
+        return {
+            "task": decided.task.value,
+            "files": list(source.paths),
+            "training_rows": source.n_rows,
+            "skipped_rows": source.skipped.count,
+            "total_seconds": seconds,
+            "test": {"share": self.test, "seed": self.seed} if self.test > 0 else None,
+            "scores": scores,
+            "command": self.command,
+        }
+
+    def _save(self, model: Any, summary: dict[str, Any]) -> None:
+        import bochner
+
+        bochner.save(model, self.out, summary=summary)
+
+    def _result(self, model: Any, summary: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        size = self.out.stat().st_size
+        record = summary | {
+            "model": str(self.out),
+            "bytes": size,
+            "estimator": type(model).__name__,
+            "stopped_because": model.__dict__.get("stopped_because_"),
+            "plan": str(model.plan_) if "plan_" in model.__dict__ else None,
+        }
+        told = "; ".join(f"{name} {value:.4g}" for name, value in summary["scores"].items())
+        line = f"{self.out} ({amount(size)}): {type(model).__name__} of {_rows(summary)}"
+        line += f" in {duration(summary['total_seconds'])}"
+        lines = [f"{line}{'; test rows: ' if told else ''}{told}."]
+        if record["stopped_because"]:
+            lines.append(f"It ended because {record['stopped_because']}.")
+        return record, lines
+
+
+def _rows(summary: dict[str, Any]) -> str:
+    rows = summary["training_rows"]
+    return "rows of a stream" if rows is None else f"{rows:,} rows"
+
+
+def _size(source: FileSource) -> str:
+    rows = "Rows" if source.n_rows is None else f"{source.n_rows:,} rows"
+    return f"{rows} of {source.n_columns:,} columns"

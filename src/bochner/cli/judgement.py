@@ -1,0 +1,108 @@
+"""Judgement: what a model says of rows beside the truth, batch by batch, and its scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data import Batch, as_source
+
+if TYPE_CHECKING:
+    from bochner.data import FileSource
+
+ROWS = 65_536  # at a time
+MOST_PROBABILITIES = 20_000_000  # numbers kept for calibration and the mean log loss
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Predictions of one kind (see `bochner.report`), None for novelty, and scores by name."""
+
+    predictions: Any
+    scores: dict[str, float]
+    rows: int
+
+
+def judged(model: Any, source: FileSource) -> Judgement:
+    """Predict the rows of a source that has targets, and compare."""
+    from bochner import KernelNoveltyDetector
+
+    if isinstance(model, KernelNoveltyDetector):
+        return _novelty(model, source)
+    parts = [_predicted(model, batch) for batch in source.batches(ROWS)]
+    if not parts:
+        raise ValueError("There are no rows to judge the model by.")
+    columns = {name: _joined([part[name] for part in parts]) for name in parts[0]}
+    predictions = _kind(model, columns)
+    scores = {score.name: float(score.value) for score in predictions.scores()}
+    return Judgement(predictions, scores, len(columns["truth"]))
+
+
+def _predicted(model: Any, batch: Batch) -> dict[str, Any]:
+    from bochner import KernelClassifier, KernelGaussianProcess
+
+    if batch.y is None:
+        raise ValueError(
+            "These rows have no target to compare with. Name it by --target, or use `predict`."
+        )
+    rows = as_source(batch.X)
+    found = {"truth": batch.y, "weight": batch.weight}
+    if isinstance(model, KernelGaussianProcess):
+        mean, deviation = model.predict(rows, return_std=True)
+        return found | {"predicted": mean, "deviation": deviation}
+    found["predicted"] = model.predict(rows)
+    if isinstance(model, KernelClassifier) and hasattr(model, "predict_proba"):
+        found["probabilities"] = model.predict_proba(rows).astype(np.float32)
+    return found
+
+
+def _kind(model: Any, columns: dict[str, Any]) -> Any:
+    from bochner import KernelClassifier, KernelQuantileRegressor
+    from bochner.report import LabelPredictions, NumberPredictions, QuantilePredictions
+
+    truth, predicted, weight = (columns[name] for name in ("truth", "predicted", "weight"))
+    if isinstance(model, KernelClassifier):
+        probabilities = columns.get("probabilities")
+        if probabilities is not None and probabilities.size > MOST_PROBABILITIES:
+            probabilities = None
+        return LabelPredictions(truth, predicted, probabilities, model.classes_, weight)
+    if isinstance(model, KernelQuantileRegressor):
+        predicted = predicted.reshape(len(truth), -1)
+        return QuantilePredictions(
+            truth, predicted, np.atleast_1d(model.quantiles).tolist(), weight
+        )
+    if truth.ndim == 2 and weight is not None:
+        weight = np.repeat(weight, truth.shape[1])
+    deviation = columns.get("deviation")
+    flat = None if deviation is None else deviation.ravel()
+    return NumberPredictions(truth.ravel(), predicted.ravel(), flat, weight)
+
+
+def _novelty(model: Any, source: FileSource) -> Judgement:
+    """Return the share outside and, where a target of two values tells, the area under the curve.
+
+    The rarer value, or -1 beside 1, means novel.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    parts = [(model.decision_function(as_source(b.X)), b.y) for b in source.batches(ROWS)]
+    decision = np.concatenate([part[0] for part in parts])
+    scores = {"share outside": float(np.mean(decision < 0))}
+    truth = _joined([part[1] for part in parts])
+    if truth is not None:
+        values, counts = np.unique(truth, return_counts=True)
+        if len(values) != 2:
+            raise ValueError(
+                "To judge a novelty detector the target must have two values, novel and not; got "
+                f"{len(values)}."
+            )
+        novel = values[0] if values.tolist() == [-1, 1] else values[counts.argmin()]
+        scores["area under the curve"] = float(roc_auc_score(truth == novel, -decision))
+    return Judgement(None, scores, len(decision))
+
+
+def _joined(parts: list[NDArray[Any] | None]) -> Any:
+    return None if parts[0] is None else np.concatenate(parts)  # type: ignore[arg-type]

@@ -1,0 +1,65 @@
+"""Pages: reports of what a command has found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bochner.cli.judgement import Judgement
+from bochner.data import FileSource
+from bochner.report import Column, DataSummary, Report, Run, require
+
+if TYPE_CHECKING:
+    from bochner.cli.trained import Trained
+
+SUMMARISED = 65_536  # rows at most, for the columns' ranges and the target's distribution
+
+
+def require_page(path: Path) -> None:
+    """Refuse a page that could not be written, before the work begins."""
+    require()
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"The page is HTML, so its name ends in .html; got {path}.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"There is no directory {path.parent}; make it first.")
+
+
+def page_of_one(fitted: Trained, judgement: Judgement, source: FileSource, command: str) -> Report:
+    """Return the report of one model on rows with known targets."""
+    if judgement.predictions is None:
+        raise ValueError("There is no page for novelty detectors; leave --report.")
+    seconds = fitted.header.summary.get("total_seconds")
+    run = Run.described(fitted.model, judgement.predictions, seconds=seconds)
+    digests = {"model": fitted.header.digest}
+    title = ", ".join(Path(path).name for path in source.paths[:3])
+    return Report(title, summary(source), [run], command=command, digests=digests)
+
+
+def summary(source: FileSource, test_rows: int | None = None) -> DataSummary:
+    """Return what the columns of a source hold, ranges from a sample of its rows."""
+    schema, sample = source.schema, source.sample(SUMMARISED)
+    y = np.asarray(sample.y)
+    X = sample.X.toarray() if schema.sparse else sample.X
+    columns = [
+        _column(name, known, X[:, place], source.missing_cells.get(name, 0))
+        for place, (name, known) in enumerate(zip(schema.names, schema.categories, strict=True))
+    ]
+    return DataSummary(
+        source.n_rows or len(sample),
+        columns,
+        ", ".join(schema.targets),
+        y if y.ndim == 1 else y[:, 0],
+        source=", ".join(source.paths[:3]),
+        test_rows=test_rows,
+        malformed=source.skipped.count,
+    )
+
+
+def _column(name: str, categories: Any, values: Any, missing: int) -> Column:
+    if categories is not None:
+        return Column(name, "category", missing, categories=len(categories))
+    numbers = values.astype(np.float64)
+    low, mean, high = (float(end(numbers)) for end in (np.min, np.mean, np.max))
+    return Column(name, "number", missing, low, mean, high)

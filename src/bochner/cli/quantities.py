@@ -1,0 +1,121 @@
+"""Quantities that users write with a unit: times, amounts of memory, lists, settings."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import typer
+
+SECONDS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+PART = r"(\d+(?:\.\d*)?)\s*([a-z]*)\s*"
+
+
+def seconds(text: str) -> float:
+    """Return a time in seconds.
+
+    >>> seconds("5m"), seconds("1h 30m"), seconds("2.5")
+    (300.0, 5400.0, 2.5)
+    """
+    parts = re.findall(PART, text.strip().lower())
+    whole = re.fullmatch(f"(?:{PART})+", text.strip().lower())
+    if not whole or any(unit not in SECONDS for _, unit in parts):
+        raise typer.BadParameter(
+            f"a time is a number and a unit, such as 90s, 5m or 1h30m; got {text!r}."
+        )
+    total = sum(float(number) * SECONDS[unit] for number, unit in parts)
+    if total <= 0:
+        raise typer.BadParameter(f"a time must be above 0; got {text!r}.")
+    return total
+
+
+def memory(text: str) -> int:
+    """Return an amount of memory in bytes.
+
+    >>> memory("2GB")
+    2000000000
+    """
+    from bochner.compute.memory import memory_budget
+
+    try:
+        return memory_budget(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"memory is a number and a unit, such as 2GB or 512MiB; got {text!r}."
+        ) from None
+
+
+def listed(texts: list[str] | None) -> tuple[str, ...]:
+    """Return names that were given one by one, or several separated by commas.
+
+    >>> listed(["a,b", "c"])
+    ('a', 'b', 'c')
+    """
+    return tuple(name.strip() for text in texts or () for name in text.split(",") if name.strip())
+
+
+class Shares(tuple[float, ...]):
+    """Numbers that were given together."""
+
+
+def shares(text: str) -> Shares:
+    """Return numbers that are separated by commas.
+
+    >>> shares("0.05, 0.5")
+    (0.05, 0.5)
+    """
+    try:
+        return Shares(float(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"numbers separated by commas are needed; got {text!r}.") from None
+
+
+def settings(texts: list[str] | None) -> dict[str, Any]:
+    """Return parameters of an estimator: `alpha=1e-6`, `kernel__bandwidth=2`, `scale=range`.
+
+    A value is a number, True, False, None, a list of these, or else a text.
+
+    >>> settings(["alpha=1e-6", "scale=range", "fit_intercept=False"])
+    {'alpha': 1e-06, 'scale': 'range', 'fit_intercept': False}
+    """
+    found = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise typer.BadParameter(f"a setting is NAME=VALUE, such as alpha=1e-6; got {text!r}.")
+        found[name.strip()] = _literal(value.strip())
+    return found
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def duration(value: float) -> str:
+    """Return a time as people say it.
+
+    >>> duration(0.42), duration(75), duration(7300)
+    ('0.4 s', '1 min 15 s', '2 h 1 min')
+    """
+    if value < 60:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def amount(size: float) -> str:
+    """Return an amount of memory as people say it.
+
+    >>> amount(512), amount(2_500_000)
+    ('512 bytes', '2.5 MB')
+    """
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size:.0f} bytes"

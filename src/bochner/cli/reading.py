@@ -1,0 +1,158 @@
+"""Reading: how a command's options say that data files are to be read."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from bochner.cli.quantities import amount, listed
+from bochner.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from bochner.data import FileSource, ReadingProgress, Schema, Split
+    from bochner.data.files.open_source import Keep, OnError
+    from bochner.data.files.paths import Format
+    from bochner.data.files.schema import Missing
+
+MOST_TOLD = 3  # malformed rows
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Columns, and what becomes of missing numbers and malformed rows."""
+
+    target: tuple[str, ...] = ()
+    weight: str | None = None
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    missing: Missing = "refuse"
+    on_error: OnError = "raise"
+    format: Format | None = None
+
+    def open(
+        self, data: list[str], screen: Screen, *, split: Split | None = None, memory: Any = None
+    ) -> FileSource:
+        """Read the files once to learn what they hold, with a bar."""
+        from bochner.data import open_source
+
+        with ReadingBar(screen) as bar:
+            source = open_source(
+                data if len(data) > 1 else data[0],
+                _one_or_several(self.target),
+                self.weight,
+                columns=self.columns or None,
+                drop=self.drop,
+                categorical=self.categorical,
+                missing=self.missing,
+                on_error=self.on_error,
+                format=self.format,
+                split=split,
+                memory=memory,
+                progress=bar,
+            )
+        tell_skipped(source, screen)
+        return source
+
+    @staticmethod
+    def asked(
+        target: list[str] | None,
+        weight: str | None,
+        columns: list[str] | None,
+        drop: list[str] | None,
+        categorical: list[str] | None,
+        *,
+        missing: Any,
+        on_error: Any,
+        format: Any,
+    ) -> Reading:
+        """Return the reading that options ask for."""
+        names = (listed(target), weight, listed(columns), listed(drop), listed(categorical))
+        kind = None if format is None else format.value
+        return Reading(*names, missing.value, on_error.value, kind)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what a second run must share with the first to go on with it."""
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+
+
+def opened_like(
+    data: list[str],
+    schema: Schema,
+    screen: Screen,
+    *,
+    keep: Keep,
+    on_error: OnError = "raise",
+    format: Format | None = None,
+    split: Split | None = None,
+) -> FileSource:
+    """Open new files that hold what a model was fitted to."""
+    from bochner.data import open_source
+
+    with ReadingBar(screen) as bar:
+        return open_source(
+            data if len(data) > 1 else data[0],
+            schema=schema,
+            keep=keep,
+            on_error=on_error,
+            format=format,
+            split=split,
+            progress=bar,
+        )
+
+
+def tell_skipped(source: FileSource, screen: Screen) -> None:
+    """Say how many malformed rows were left out, and which were the first."""
+    skipped = source.skipped
+    if skipped.count > 0:
+        screen.note(f"Skipped {skipped.count:,} malformed row(s):")
+        for sentence in skipped.first[:MOST_TOLD]:
+            screen.note(f"  {sentence}")
+
+
+def _one_or_several(target: tuple[str, ...]) -> Any:
+    if not target:
+        return None
+    return target[0] if len(target) == 1 else list(target)
+
+
+class ReadingBar:
+    """A bar for the first pass over the files, with the time that is left."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.screen = screen
+        self._bar: Any = None
+
+    def __enter__(self) -> ReadingBar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, progress: ReadingProgress) -> None:
+        """Draw the bar."""
+        if self.screen.quiet:
+            return
+        if self._bar is None:
+            self._bar = self._opened()
+            self._task = self._bar.add_task("read", total=progress.bytes_total, note="")
+        note = f"{amount(progress.bytes_read)}  {progress.rows:,} rows"
+        self._bar.update(self._task, completed=progress.bytes_read, note=note)
+
+    def _opened(self) -> Any:
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        parts = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"))
+        bar = Progress(
+            *parts, TimeElapsedColumn(), TimeRemainingColumn(), console=self.screen.console,
+            transient=True,
+        )  # fmt: skip
+        bar.start()
+        return bar

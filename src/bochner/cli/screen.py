@@ -1,0 +1,117 @@
+"""Screen: what a command says, for people on standard error, for machines on standard output."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PARAMETER = re.compile(r"\b(categorical|drop|format|missing|on_error)=\[?'([^']*)'\]?")
+FAILED = 1
+INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
+EXIT_CODES = """Exit codes: 0 done, 1 an error in data, model or files, 2 wrong usage,
+130 interrupted (what was learned is in the checkpoint)."""
+
+
+class Screen:
+    """Notes and progress go to standard error, the result to standard output.
+
+    Parameters
+    ----------
+    as_json : bool
+        Whether the result, or the error, is one JSON object instead of lines of text.
+    quiet : bool
+        Whether to say nothing but errors and what was asked for.
+    """
+
+    def __init__(self, as_json: bool, quiet: bool) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+        self.notes: list[str] = []
+
+    @property
+    def console(self) -> Console:
+        """Where notes and progress go."""
+        from rich.console import Console
+
+        return Console(stderr=True, quiet=self.quiet, highlight=False, soft_wrap=True, markup=False)
+
+    def note(self, text: str) -> None:
+        """Tell something that is not the result."""
+        self.notes.append(text)
+        self.console.print(text)
+
+    def result(self, record: dict[str, Any], lines: list[str]) -> None:
+        """Give the result: the record to machines, the lines to people."""
+        if self.as_json:
+            typer.echo(json.dumps(plain(record | self._notes()), ensure_ascii=False))
+        elif not self.quiet:
+            for line in lines:
+                typer.echo(line)
+
+    def _notes(self) -> dict[str, Any]:
+        return {"notes": self.notes} if self.notes else {}
+
+    def error(self, text: str, code: int = FAILED) -> typer.Exit:
+        """Tell an error and return what ends the command."""
+        if self.as_json:
+            typer.echo(json.dumps({"error": text, "exit_code": code}, ensure_ascii=False))
+        else:
+            typer.echo(f"Error: {text}", err=True)
+        return typer.Exit(code)
+
+    @contextmanager
+    def errors_told(self) -> Iterator[None]:
+        """Turn what users can mend into a sentence and an exit code; warnings become notes."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            try:
+                yield
+            except (ValueError, OSError, ImportError, ArithmeticError, MemoryError) as error:
+                raise self.error(_sentence(error)) from error
+            except KeyboardInterrupt:
+                raise self.error("interrupted.", INTERRUPTED) from None
+            finally:
+                for text in dict.fromkeys(str(warning.message) for warning in caught):
+                    self.note(f"Note: {text}")
+
+
+def as_options(text: str) -> str:
+    """Return a sentence about parameters of functions as one about options.
+
+    >>> as_options("Say missing='own', or drop=['a'].")
+    'Say --missing own, or --drop a.'
+    """
+    return PARAMETER.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return f"{str(error) or 'there is not enough memory.'} Give a smaller --memory."
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror.rstrip('.')}."
+    return as_options(str(error)) or type(error).__name__
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: numbers that are not finite become null."""
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return str(value)
