@@ -56,10 +56,10 @@ def _nearest(digits, q, powers):  # type: ignore[no-untyped-def]
     if q > MOST_POWER:
         return np.uint64(0x7FF) << np.uint64(52)
     zeros = np.int64(0)
-    for step in (32, 16, 8, 4, 2, 1):
-        if digits >> np.uint64(64 - step) == 0:
-            digits <<= np.uint64(step)
-            zeros += step
+    for width in (5, 4, 3, 2, 1, 0):
+        step = np.int64(digits >> np.uint64(64 - (1 << width)) == 0) << width
+        digits <<= np.uint64(step)
+        zeros += step
     high, low = _product(digits, powers[q - LEAST_POWER, 0])
     if high & np.uint64(0x1FF) == np.uint64(0x1FF):
         more, _ = _product(digits, powers[q - LEAST_POWER, 1])

@@ -16,7 +16,7 @@ LARGEST = np.iinfo(np.int32).max
 LEAST_PAIR = 3  # bytes of "1:" and a blank
 
 BLANK, TAB, COMMENT, COLON, ZERO = (ord(sign) for sign in " \t#:0")
-FORM_FEED, LETTER_Q, LETTER_I, LETTER_D = 12, ord("q"), ord("i"), ord("d")
+RETURN, LETTER_Q, LETTER_I, LETTER_D = (ord(sign) for sign in "\rqid")
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,27 @@ def pairs(text: NDArray[np.uint8], lines: Records, least: int) -> Pairs:
     return Pairs(held, places, labels, ends[:rows], indices[:entries], values)
 
 
+# Indices are unsigned where it counts: those of Numba may be negative, which is looked at.
 @compiled("boolean(uint8)")
 def _is_blank(sign):  # type: ignore[no-untyped-def]
-    return sign == BLANK or TAB <= sign <= FORM_FEED + 1
+    return sign == BLANK or TAB <= sign <= RETURN
+
+
+@compiled("int64(uint8[::1], int64, int64)")
+def _after_blanks(text, at, end):  # type: ignore[no-untyped-def]
+    while at < end and _is_blank(text[np.uint32(at)]):
+        at += 1
+    return at
+
+
+@compiled("int64(uint8[::1], int64, int64)")
+def _after_token(text, at, end):  # type: ignore[no-untyped-def]
+    while at < end:
+        sign = text[np.uint32(at)]
+        if sign <= COMMENT and (sign == COMMENT or _is_blank(sign)):
+            break
+        at += 1
+    return at
 
 
 @compiled("int64(uint8[::1], int64, int64)")
@@ -69,7 +87,7 @@ def _after_query(text, at, end):  # type: ignore[no-untyped-def]
     after = at + 4
     while after < end and ZERO <= text[after] <= ZERO + 9:
         after += 1
-    whole = after > at + 4 and (after == end or _is_blank(text[after]))
+    whole = after > at + 4 and _after_token(text, after, end) == after
     return after if whole else at
 
 
@@ -77,8 +95,11 @@ def _after_query(text, at, end):  # type: ignore[no-untyped-def]
 def _index(text, at, end):  # type: ignore[no-untyped-def]
     """Return the index at a place and where its digits end."""
     index = np.int64(0)
-    while at < end and ZERO <= text[at] <= ZERO + 9:
-        index = min(index * 10 + np.int64(text[at]) - ZERO, np.int64(LARGEST) + 2)
+    while at < end:
+        digit = np.uint8(text[np.uint32(at)] - np.uint8(ZERO))
+        if digit > 9:
+            break
+        index = min(index * 10 + np.int64(digit), np.int64(LARGEST) + 1)
         at += 1
     return index, at
 
@@ -90,28 +111,23 @@ def _index(text, at, end):  # type: ignore[no-untyped-def]
 def _pairs(text, starts, stops, least, held, places, label, ends, indices, value):  # type: ignore[no-untyped-def]
     row, entry = 0, 0
     for k in range(len(starts)):
-        at, end, first = np.int64(starts[k]), np.int64(stops[k]), entry
-        while at < end and _is_blank(text[at]):
-            at += 1
+        end, first = np.int64(stops[k]), entry
+        at = _after_blanks(text, np.int64(starts[k]), end)
         if at == end or text[at] == COMMENT:
             held[k] = EMPTY
             continue
         label[0, row, 0] = at
-        while at < end and not _is_blank(text[at]) and text[at] != COMMENT:
-            at += 1
+        at = _after_token(text, at, end)
         label[1, row, 0] = at
         state, last, token = ROW, np.int64(least - 1), at
-        while at < end and _is_blank(text[at]):
-            at += 1
-        at = _after_query(text, at, end)
+        at = _after_query(text, _after_blanks(text, at, end), end)
         while state == ROW:
-            while at < end and _is_blank(text[at]):
-                at += 1
-            if at == end or text[at] == COMMENT:
+            at = _after_blanks(text, at, end)
+            if at == end or text[np.uint32(at)] == COMMENT:
                 break
             token = at
             index, at = _index(text, at, end)
-            if at in (token, end) or text[at] != COLON:
+            if at in (token, end) or text[np.uint32(at)] != COLON:
                 state = NO_PAIR
             elif index > LARGEST:
                 state = TOO_LARGE
@@ -121,12 +137,10 @@ def _pairs(text, starts, stops, least, held, places, label, ends, indices, value
                 state = NOT_INCREASING
             else:
                 last = index
-                indices[entry] = index - least
-                at += 1
-                value[0, entry, 0] = at
-                while at < end and not _is_blank(text[at]) and text[at] != COMMENT:
-                    at += 1
-                value[1, entry, 0] = at
+                indices[np.uint32(entry)] = index - least
+                value[0, np.uint32(entry), 0] = at + 1
+                at = _after_token(text, at + 1, end)
+                value[1, np.uint32(entry), 0] = at
                 entry += 1
         held[k], places[k] = state, token
         if state == ROW:
