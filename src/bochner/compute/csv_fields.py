@@ -122,19 +122,21 @@ def _lines(text, line, starts, stops, lines):  # type: ignore[no-untyped-def]
 
 @compiled("UniTuple(int64, 3)(int64, uint8[::1], int64, int32[::1], int32[::1], int64[::1])")
 def _records(delimiter, text, line, starts, stops, lines):  # type: ignore[no-untyped-def]
-    count, start, first, inside = 0, 0, line, False
-    i, opens = 0, True
-    while i < len(text):
-        sign = text[i]
-        if inside:
-            if sign == QUOTE:
-                if i + 1 < len(text) and text[i + 1] == QUOTE:
+    count, start, first = 0, 0, line
+    i, end, opens, mark = 0, len(text), True, np.uint8(delimiter)
+    while i < end:
+        sign = text[np.uint32(i)]
+        if sign == QUOTE and opens:
+            opens = False
+            i += 1
+            while i < end:
+                sign = text[np.uint32(i)]
+                if sign == QUOTE:
+                    if i + 1 == end or text[np.uint32(i + 1)] != QUOTE:
+                        break
                     i += 1
-                else:
-                    inside = False
-            line += sign == NEWLINE
-        elif sign == QUOTE and opens:
-            inside, opens = True, False
+                line += sign == NEWLINE
+                i += 1
         elif sign == NEWLINE:
             stop = i - (i > start and text[i - 1] == RETURN)
             starts[count], stops[count], lines[count] = start, stop, first
@@ -142,7 +144,7 @@ def _records(delimiter, text, line, starts, stops, lines):  # type: ignore[no-un
             start, line, opens = i + 1, line + 1, True
             first = line
         else:
-            opens = sign == delimiter
+            opens = sign == mark
         i += 1
     return count, start, first
 

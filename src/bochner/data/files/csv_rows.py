@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bochner.compute.csv_fields import Records, fields
 from bochner.compute.decimal import HARD, WHOLE, WRONG, read_decimals
 from bochner.compute.markers import Markers
+from bochner.compute.pool import each_tile
 from bochner.data.files.blocks import Block
 from bochner.data.files.chunk import BAD_SHOWN, BadRow, Chunk, shown
 from bochner.data.files.coding import Column
@@ -94,8 +95,14 @@ class RowReader:
         return Chunk(rows.numbers, texts, rows.lines, bad, rows.n_bad, *self.layout.split)
 
     def _coded(self, text: Bytes, rows: Rows) -> list[Column]:
-        cells = zip(rows.starts.T, rows.stops.T, strict=True)
-        return [Column.of(text, starts, stops) for starts, stops in cells]
+        columns: dict[int, Column] = {}
+
+        def work(first: int, last: int) -> None:
+            for j in range(first, last):
+                columns[j] = Column.of(text, rows.starts[:, j], rows.stops[:, j])
+
+        each_tile(work, rows.starts.shape[1], 1)
+        return [columns[j] for j in range(len(columns))]
 
     def _native(self, rows: Rows, columns: list[Column], foreign: NDArray[np.bool_]) -> Rows:
         """Return the rows whose texts are all in UTF-8."""
