@@ -18,7 +18,13 @@ from bochner.data.files.chunk import BAD_SHOWN, UnreadableFile
 from bochner.data.files.csv import MISSING, CsvFile
 from bochner.data.files.svmlight import SvmlightFile
 
-lean = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+lean = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 doubles = st.floats(allow_nan=False, allow_infinity=False)
 words = st.text(st.characters(codec="utf-8"), max_size=8).filter(
     lambda word: word.strip(" \t") not in MISSING and word[:1] != "\ufeff"
@@ -133,10 +139,11 @@ def test_sparse_rows_are_those_of_scikit_learn():
     [
         ("1 2:1 2:3", 'expected indices that increase, found "2:3"'),
         ("1 3:1 2:3", 'expected indices that increase, found "2:3"'),
-        ("1,2 1:1", 'column "label": expected one label, a finite number, found "1,2"'),
-        ("oak 1:1", 'column "label": expected a finite number, found "oak"'),
-        ("1 3:x", 'column "3": expected a finite number, found "x"'),
-        ("1 3:", 'column "3": expected a finite number, found nothing'),
+        ("1,2 1:1", 'column "label": expected a single number, found "1,2"'),
+        ("oak 1:1", 'column "label": expected a number, found "oak"'),
+        ("1 3:x", 'column "3": expected a number, found "x"'),
+        ("1 3:", 'column "3": expected a number, found nothing'),
+        ("1 3:inf", 'column "3": expected a finite number, found "inf"'),
         ("1 3", 'expected index:value, found "3"'),
         ("1 -3:1", 'expected index:value, found "-3:1"'),
         ("1 2147483648:1", 'expected an index of at most 2147483647, found "2147483648:1"'),
@@ -201,7 +208,7 @@ def test_the_size_of_blocks_changes_nothing(small_blocks, monkeypatch):
     assert lines[30] == 63
     assert numbers[-1] == 7
     assert len(words[-1]) == 400
-    assert bad[0].startswith('t.csv, line 113, column "x": expected a finite number')
+    assert bad[0].startswith('t.csv, line 113, column "x": expected a number, found "ä"')
 
 
 def test_sparse_rows_do_not_depend_on_blocks(small_blocks):
@@ -232,6 +239,11 @@ def test_a_stream_is_read_once():
     assert len(list(stream.chunks())) == 1
     with pytest.raises(ValueError, match="standard input is a stream, which can be read once"):
         list(stream.chunks())
+
+
+def test_a_stream_of_text_is_refused():
+    with pytest.raises(TypeError, match="Open the file as 'rb'"):
+        CsvFile(io.StringIO("x\n1\n"))
 
 
 @pytest.mark.parametrize(

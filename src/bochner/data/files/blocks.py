@@ -60,7 +60,7 @@ class Input:
     """
 
     def __init__(self, file: File, name: str | None) -> None:
-        self.once = hasattr(file, "read")
+        self.once = not isinstance(file, (str, os.PathLike))
         self.file: Any = file if self.once else Path(file)  # type: ignore[arg-type]
         self.name = name or str(getattr(file, "name", file) if self.once else file)
         self.head, self.begun = b"", False
@@ -71,7 +71,7 @@ class Input:
             if not self.once:
                 with closing(_opened(self.file)) as stream:
                     return _read(stream, size)
-            self.head += _read(self.file, size - len(self.head))
+            self.head += _read(_Replayed(b"", self.file), size - len(self.head))
             return self.head[:size]
 
     def look(self, see: Callable[[NDArray[np.uint8]], T | None]) -> T:
@@ -152,9 +152,13 @@ class _Replayed:
     def __init__(self, head: bytes, stream: BinaryIO) -> None:
         self.head, self.stream = io.BytesIO(head), stream
 
-    def read(self, size: int) -> bytes:
-        """Read at most `size` bytes."""
-        return self.head.read(size) or self.stream.read(size)
+    def readinto(self, room: memoryview) -> int:
+        """Read some bytes into the room, none at the end."""
+        piece = self.head.read(len(room)) or self.stream.read(len(room)) or b""
+        if isinstance(piece, str):
+            raise TypeError("The stream must be of bytes, not of text. Open the file as 'rb'.")
+        room[: len(piece)] = piece
+        return len(piece)
 
 
 def refuse_foreign(head: bytes, name: str) -> None:
@@ -183,12 +187,7 @@ def _read_into(stream: Any, room: memoryview) -> int:
     """Fill the room, and return how much of it is filled: less at the end of the file only."""
     filled = 0
     while filled < len(room):
-        if hasattr(stream, "readinto"):
-            count = stream.readinto(room[filled:]) or 0
-        else:
-            piece = stream.read(len(room) - filled)
-            count = len(piece)
-            room[filled : filled + count] = piece
+        count = stream.readinto(room[filled:])
         if count == 0:
             break
         filled += count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,3 +163,11 @@ def shown(cell: bytes) -> str:
     text = cell[:40].decode("utf-8", "backslashreplace") + ("..." if len(cell) > 40 else "")
     plain = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
     return f'"{plain}"' if cell else "nothing"
+
+
+def expected_number(cell: bytes) -> str:
+    """Return what is expected where a cell is no finite number."""
+    try:
+        return "a finite number" if math.isinf(float(cell)) else "a number"
+    except ValueError:
+        return "a number"

@@ -13,7 +13,7 @@ from bochner.compute.decimal import HARD, WHOLE, WRONG, read_decimals
 from bochner.compute.markers import Markers
 from bochner.compute.pool import each_tile
 from bochner.data.files.blocks import Block
-from bochner.data.files.chunk import BAD_SHOWN, BadRow, Chunk, shown
+from bochner.data.files.chunk import BAD_SHOWN, BadRow, Chunk, expected_number, shown
 from bochner.data.files.coding import Column
 from bochner.data.files.dialect import Dialect, content, listed
 
@@ -164,7 +164,7 @@ class RowReader:
     def _wrong(self, text: Bytes, line: int, column: int, starts: Bounds, stops: Bounds) -> BadRow:
         name = self.layout.names[column]
         cell = content(text, starts[column], stops[column])
-        return BadRow(self.name, line, name, "a finite number or a missing value", shown(cell))
+        return BadRow(self.name, line, name, expected_number(cell), shown(cell))
 
 
 def _fields(count: int) -> str:

@@ -22,7 +22,7 @@ from bochner.compute.svmlight_rows import (
     pairs,
 )
 from bochner.data.files.blocks import Block
-from bochner.data.files.chunk import BAD_SHOWN, BadRow, SparseChunk, shown
+from bochner.data.files.chunk import BAD_SHOWN, BadRow, SparseChunk, expected_number, shown
 
 Bytes = NDArray[np.uint8]
 Cells = tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -111,14 +111,15 @@ class SparseReader:
         """Describe a row whose label or one of whose values is no number."""
         if label:
             cell = _cell(text, found.labels, row)
-            several = "one label, a finite number" if b"," in cell else "a finite number"
-            return BadRow(self.name, line, "label", several, shown(cell))
+            expected = "a single number" if b"," in cell else expected_number(cell)
+            return BadRow(self.name, line, "label", expected, shown(cell))
         first, last = int(found.ends[row - 1]) if row else 0, int(found.ends[row])
         cells = found.values[0][first:last], found.values[1][first:last]
         _, flags = self._numbers(text, cells)
         entry = int(np.flatnonzero(flags)[0])
         column = str(int(found.indices[first + entry]) + self.least)
-        return BadRow(self.name, line, column, "a finite number", shown(_cell(text, cells, entry)))
+        cell = _cell(text, cells, entry)
+        return BadRow(self.name, line, column, expected_number(cell), shown(cell))
 
 
 def _cell(text: Bytes, cells: Cells, k: int) -> bytes:
