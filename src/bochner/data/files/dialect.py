@@ -19,12 +19,17 @@ from bochner.data.files.chunk import UnreadableFile, shown
 
 Kind = Literal["number", "text"]
 Cuts = dict[int, Records]
+Table = tuple[NDArray[np.uint8], Records, int]  # text, its records and their delimiter
 # A comma may be a decimal point or part of a text, hence the others come first among equals.
 DELIMITERS = "\t;|,"
 LOOKED_AT = 1000  # records that vote for a delimiter
 FEW = 0.1  # share of cells of a column of numbers that may be none, and are then errors
 
-NUMBER = re.compile(rb"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
+NUMBER = re.compile(rb"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
+# Numbers in other notations: 1,5 and 1.234,5 and 1,234.5, 12%, 0x1F.
+OTHER_NUMBER = re.compile(
+    rb"[ \t]*[+-]?([0-9][0-9.]*(,[0-9]+)+(\.[0-9]*)?%?|[0-9.]+[ \t]*%|0[xX][0-9a-fA-F]+)[ \t]*"
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def told(file: Input, wish: Wish) -> Dialect:
         )
     first = _cells(text, some, delimiter, columns)
     names, headers = _names(first, wish, f"{file.name}, line {int(some.lines[0])}")
-    kinds = _kinds(text, some[headers:], delimiter, wish, names)
+    kinds = _kinds((text, some[headers:], delimiter), wish, names, file.name)
     return Dialect(delimiter, names, kinds, headers)
 
 
@@ -145,21 +150,35 @@ def _decoded(cell: bytes, where: str) -> str:
         ) from error
 
 
-def _kinds(
-    text: NDArray[np.uint8], some: Records, delimiter: int, wish: Wish, names: tuple[str, ...]
-) -> tuple[Kind, ...]:
+def _kinds(table: Table, wish: Wish, names: tuple[str, ...], where: str) -> tuple[Kind, ...]:
     texts = set(wish.text)
     if texts - set(names):
         raise ValueError(
             f"text must name columns of {listed(names)}; got {listed(sorted(texts - set(names)))}."
         )
     places = np.arange(len(names))
+    text, some, delimiter = table
     starts, stops, _ = fields(text, some, delimiter, places, len(names))
     numbers = _are_numbers(text, (starts, stops), wish.markers)
+    for j in np.flatnonzero(~numbers):
+        if names[j] not in texts:
+            cells = zip(starts[:LOOKED_AT, j], stops[:LOOKED_AT, j], strict=True)
+            _refuse_other_numbers([content(text, *cell) for cell in cells], where, names[j], wish)
     return tuple(
         "number" if number and name not in texts else "text"
         for name, number in zip(names, numbers, strict=True)
     )
+
+
+def _refuse_other_numbers(cells: list[bytes], where: str, name: str, wish: Wish) -> None:
+    """Refuse to take numbers in another notation for text, which would train a nonsense."""
+    filled = [cell for cell in cells if cell.strip(b" \t") not in wish.markers.words]
+    others = [cell for cell in filled if OTHER_NUMBER.fullmatch(cell)]
+    if len(others) > (1 - FEW) * len(filled):
+        raise UnreadableFile(
+            f'{where}: column "{name}" seems to hold numbers that are not written like 1234.5, but '
+            f'{shown(others[0])}. Rewrite them, or say text=("{name}",) if they are text.'
+        )
 
 
 def _are_numbers(
