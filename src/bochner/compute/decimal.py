@@ -83,16 +83,10 @@ def _nearest(digits, q, powers):  # type: ignore[no-untyped-def]
     return min(bits, infinite)
 
 
-@compiled(
-    "int64(uint8[::1], int64, int64, uint64[:, ::1], float64[::1], float64[::1], uint64[::1])"
-)
-def _decimal(text, at, stop, powers, tens, value, bits):  # type: ignore[no-untyped-def]
-    """Read [+-]digits[.digits][e[+-]digits] into value[0], of which `bits` is a view."""
-    negative = at < stop and text[at] == MINUS
-    if at < stop and (text[at] == MINUS or text[at] == PLUS):
-        at += 1
-    digits, exponent, seen, kept = np.uint64(0), np.int64(0), np.int64(0), 0
-    begin = at
+@compiled("Tuple((int64, uint64, int64, int64, int64))(uint8[::1], int64, int64, uint64, int64)")
+def _figures(text, at, stop, digits, kept):  # type: ignore[no-untyped-def]
+    """Append figures to the `kept` digits; return also how many had no place, and what they are."""
+    dropped, seen = np.int64(0), np.int64(0)
     while at < stop:
         digit = np.int64(text[at]) - ZERO
         if digit < 0 or digit > 9:
@@ -101,50 +95,55 @@ def _decimal(text, at, stop, powers, tens, value, bits):  # type: ignore[no-unty
             digits = digits * np.uint64(10) + np.uint64(digit)
             kept += digits != 0
         else:
-            exponent += 1
+            dropped += 1
             seen |= digit
         at += 1
+    return at, digits, kept, dropped, seen
+
+
+@compiled("UniTuple(int64, 2)(uint8[::1], int64, int64)")
+def _exponent(text, at, stop):  # type: ignore[no-untyped-def]
+    """Return the power after the letter e, and the place after it, -1 if there is none."""
+    negative = at < stop and text[at] == MINUS
+    if at < stop and (text[at] == MINUS or text[at] == PLUS):
+        at += 1
+    begin, power = at, np.int64(0)
+    while at < stop and ZERO <= text[at] <= ZERO + 9:
+        if power < FAR:
+            power = power * 10 + np.int64(text[at]) - ZERO
+        at += 1
+    return -power if negative else power, at if at > begin else -1
+
+
+@compiled(
+    "int64(uint8[::1], int64, int64, uint64[:, ::1], float64[::1], float64[::1], uint64[::1])"
+)
+def _decimal(text, at, stop, powers, tens, value, bits):  # type: ignore[no-untyped-def]
+    """Read [+-]digits[.digits][e[+-]digits] into value[0], of which `bits` is a view."""
+    negative = at < stop and text[at] == MINUS
+    if at < stop and (text[at] == MINUS or text[at] == PLUS):
+        at += 1
+    begin = at
+    at, digits, kept, power, seen = _figures(text, at, stop, np.uint64(0), 0)
     figures = at - begin
     if at < stop and text[at] == DOT:
-        at += 1
-        begin = at
-        while at < stop:
-            digit = np.int64(text[at]) - ZERO
-            if digit < 0 or digit > 9:
-                break
-            if kept < DIGITS:
-                digits = digits * np.uint64(10) + np.uint64(digit)
-                kept += digits != 0
-                exponent -= 1
-            else:
-                seen |= digit
-            at += 1
+        begin = at + 1
+        at, digits, kept, dropped, more = _figures(text, begin, stop, digits, kept)
         figures += at - begin
-    if figures == 0:
+        power -= at - begin - dropped
+        seen |= more
+    if figures > 0 and at < stop and text[at] | np.uint8(32) == LETTER_E:
+        exponent, at = _exponent(text, at + 1, stop)
+        power += exponent
+    if figures == 0 or at != stop:
         return WRONG
-    if at < stop and text[at] | np.uint8(32) == LETTER_E:
-        at += 1
-        sign = 1
-        if at < stop and (text[at] == MINUS or text[at] == PLUS):
-            sign = -1 if text[at] == MINUS else 1
-            at += 1
-        begin, power = at, np.int64(0)
-        while at < stop and ZERO <= text[at] <= ZERO + 9:
-            if power < FAR:
-                power = power * 10 + np.int64(text[at]) - ZERO
-            at += 1
-        if at == begin:
-            return WRONG
-        exponent += sign * power
-    if at < stop:
-        return WRONG
-    if digits < np.uint64(1 << 53) and -22 <= exponent <= 22 and seen == 0:
+    if digits < np.uint64(1 << 53) and -22 <= power <= 22 and seen == 0:
         # Clinger (1990): both factors are exact, so one rounding is the nearest double.
         number = np.float64(digits)
-        value[0] = number * tens[exponent] if exponent >= 0 else number / tens[-exponent]
+        value[0] = number * tens[power] if power >= 0 else number / tens[-power]
     else:
-        bits[0] = _nearest(digits, exponent, powers)
-        if seen != 0 and bits[0] != _nearest(digits + np.uint64(1), exponent, powers):
+        bits[0] = _nearest(digits, power, powers)
+        if seen != 0 and bits[0] != _nearest(digits + np.uint64(1), power, powers):
             return HARD
         if not value[0] < np.inf:
             return WRONG
