@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache, partial
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
 
 from bochner.data import (
     ArraySource,
@@ -19,6 +23,7 @@ from bochner.data import (
     Shuffled,
     hold_out,
     mapped,
+    open_source,
     prefetched,
     principal_components,
     row_normalized,
@@ -95,6 +100,39 @@ GENERATED: dict[str, Callable[[str], DataSource]] = {
 }
 
 
+@cache
+def written(kind: str) -> TemporaryDirectory[str]:
+    """The table in files: dense ones with names and weights, sparse ones with labels alone."""
+    folder = TemporaryDirectory()
+    X, y, weight = table(kind)
+    if kind == "dense":
+        names = [*"abcde", "y", "weight"]
+        rows = pd.DataFrame(np.column_stack([X, y, weight]), columns=names)
+        rows.to_csv(f"{folder.name}/rows.csv", index=False)
+        rows.to_parquet(f"{folder.name}/rows.parquet", row_group_size=30)
+    else:
+        dump_svmlight_file(X, y, f"{folder.name}/rows.svm", zero_based=False)
+    return folder
+
+
+def file(kind: str, name: str, keep: str) -> DataSource:
+    folder = written(kind).name
+    if kind == "csr":
+        return open_source(f"{folder}/rows.svm", keep=keep)
+    return open_source(f"{folder}/{name}", "y", "weight", keep=keep)
+
+
+FILES: dict[str, Callable[[str], DataSource]] = {
+    f"{name} kept {keep}": partial(file, name=name, keep=keep)
+    for name in ("rows.csv", "rows.parquet")
+    for keep in ("memory", "disk", "no")
+}
+FILES |= {
+    "shuffled file": lambda kind: shuffled(file(kind, "rows.csv", "disk")),
+    "shuffled stream of a file": lambda kind: shuffled(file(kind, "rows.csv", "no"), 30),
+}
+
+
 def every(*tables: dict[str, Callable[[str], DataSource]]) -> pytest.MarkDecorator:
     cases = {name: make for group in tables for name, make in group.items()}
     return pytest.mark.parametrize("make", cases.values(), ids=cases.keys())
@@ -121,7 +159,7 @@ def order(source: DataSource, **arguments: int) -> list[int]:
     return [int(i) for batch in source.batches(SIZE, **arguments) for i in batch.index]
 
 
-@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED)
+@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED, FILES)
 def test_batches_are_a_pure_function_of_their_arguments(make, kind):
     source = make(kind)
     arguments = {"size": SIZE, "seed": 3, "pass_": 2}
@@ -131,7 +169,7 @@ def test_batches_are_a_pure_function_of_their_arguments(make, kind):
     assert_equal(first, make(kind).batches(**arguments))
 
 
-@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED)
+@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED, FILES)
 def test_start_gives_the_tail_of_the_pass(make, kind):
     source = make(kind)
     whole = list(source.batches(SIZE, seed=1, pass_=1))
@@ -139,7 +177,7 @@ def test_start_gives_the_tail_of_the_pass(make, kind):
         assert_equal(whole[start:], source.batches(SIZE, seed=1, pass_=1, start=start))
 
 
-@every(SOURCES, TRANSFORMED, GENERATED)
+@every(SOURCES, TRANSFORMED, GENERATED, FILES)
 def test_every_row_comes_exactly_once_a_pass(make, kind):
     source = make(kind)
     for size in (1, SIZE, N_ROWS, 10 * N_ROWS):
@@ -164,7 +202,7 @@ def test_transforms_leave_targets_numbers_and_weights_alone(make, kind):
         np.testing.assert_array_equal(batch.weight, 100.0 * batch.index)
 
 
-@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED)
+@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED, FILES)
 def test_batch_sizes_differ_by_at_most_one_where_the_number_of_rows_is_known(make, kind):
     source = make(kind)
     sizes = [len(batch) for batch in source.batches(SIZE)]
@@ -177,14 +215,14 @@ def test_batch_sizes_differ_by_at_most_one_where_the_number_of_rows_is_known(mak
         assert sum(sizes) == source.n_rows
 
 
-@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED)
+@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED, FILES)
 def test_batches_and_samples_have_the_columns_announced(make, kind):
     source = make(kind)
     assert next(source.batches(SIZE)).X.shape[1] == source.n_columns
     assert source.sample(4).X.shape[1] == source.n_columns
 
 
-@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED)
+@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED, FILES)
 def test_a_sample_has_distinct_rows_of_the_source_and_no_more_than_asked(make, kind):
     source = make(kind)
     rows = set(order(source))
@@ -194,7 +232,7 @@ def test_a_sample_has_distinct_rows_of_the_source_and_no_more_than_asked(make, k
         assert set(index.tolist()) <= rows
 
 
-@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED)
+@every(SOURCES, PARTIAL, TRANSFORMED, GENERATED, FILES)
 def test_a_batch_has_at_least_one_row(make, kind):
     with pytest.raises(ValueError, match="at least one row; got size=0"):
         next(make(kind).batches(0))
@@ -202,7 +240,7 @@ def test_a_batch_has_at_least_one_row(make, kind):
 
 SHUFFLED = {
     name: make
-    for name, make in (SOURCES | PARTIAL).items()
+    for name, make in (SOURCES | PARTIAL | FILES).items()
     if name.startswith(("shuffled", "prefetched shuffled"))
 }
 
@@ -295,7 +333,7 @@ def test_random_access_is_kept_by_transforms_and_held_out_rows_and_by_nothing_el
 
 ACCESSIBLE = {
     name: make
-    for name, make in (SOURCES | PARTIAL).items()
+    for name, make in (SOURCES | PARTIAL | FILES).items()
     if isinstance(make("dense"), RandomAccess)
 }
 

@@ -22,6 +22,7 @@ from bochner.data import (
     as_source,
     open_source,
 )
+from bochner.features.store import Store
 
 N_ROWS = 2_000
 KEPT = ["memory", "disk", "no"]
@@ -338,3 +339,11 @@ def test_results_do_not_depend_on_chunks(folder, trees, monkeypatch):
     assert before.schema == after.schema
     assert_same(whole(before), whole(after))
     assert_same(before.sample(50), after.sample(50))
+
+
+def test_columns_of_kept_codes_stay_contiguous_on_disk():
+    codes = np.asfortranarray(np.arange(60, dtype=np.int32).reshape(20, 3))[:13]
+    kept = Store(memory=0).put(codes)
+    assert isinstance(kept, np.memmap)
+    assert kept[:, 1].flags.c_contiguous
+    np.testing.assert_array_equal(kept, codes)

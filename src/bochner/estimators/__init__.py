@@ -4,6 +4,7 @@ from bochner.estimators.additive_homogeneous import AdditiveHomogeneous
 from bochner.estimators.arc_cosine import ArcCosine
 from bochner.estimators.density_ratio import DensityRatio
 from bochner.estimators.fastfood import Fastfood
+from bochner.estimators.files import schema_of
 from bochner.estimators.histogram_fourier import HistogramFourier
 from bochner.estimators.kernel_classifier import KernelClassifier
 from bochner.estimators.kernel_gaussian_process import KernelGaussianProcess
@@ -44,5 +45,6 @@ __all__ = [
     "RandomMaclaurin",
     "TensorSketch",
     "TwoSampleTest",
+    "schema_of",
     "two_sample_test",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from bochner.compute.random import Random
 from bochner.data.batch import Batch
 from bochner.data.source import DataSource
 from bochner.features.basis import Basis
-from bochner.features.store import Block, Store
+from bochner.features.store import Block, Store, drop_pages
 
 AHEAD = 4  # groups that a solver may look at together
 READ_ROWS = 16_384  # at a time
@@ -82,6 +82,7 @@ class Encoded(DataSource):
         if all(code is not None for code in self._codes):
             for batch, code in zip(self._batches[start:], self._codes[start:], strict=True):
                 yield replace(batch, X=code)
+                drop_pages(code)
             return
         for number, pieces in enumerate(self._read(start), start):
             code = self._codes[number]
@@ -91,6 +92,7 @@ class Encoded(DataSource):
                     block.add(self.basis.encode(piece.X))
                 code = block.joined()
             yield replace(self._batches[number], X=code)
+            drop_pages(code)
 
     def sample(self, size: int, seed: int = 0) -> Batch:
         """Return a sample of the source, not encoded, without the rows that are left out."""
@@ -108,7 +110,10 @@ class Encoded(DataSource):
         rows = Batch.join(self._batches)
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         y, weight = _alike(rows.y, weight)
-        return Groups(self._codes, replace(rows, y=y, weight=weight))
+        rows = replace(rows, y=y, weight=weight)
+        ends = np.cumsum([0, *map(len, self._batches)]).tolist()
+        self._batches = [rows[a:b] for a, b in pairwise(ends)]  # of the same memory
+        return Groups(self._codes, rows)
 
     def _read(self, start: int = 0) -> Iterator[Iterator[Batch]]:
         """Read the rows a few at a time, and yield as many of these as make up a batch."""
@@ -211,10 +216,12 @@ class Groups(DataSource):
             for first in range(start * size, len(groups), size):
                 some = tuple(groups[first : first + size])
                 yield replace(self._rows, X=GroupBlock(some, tuple(self._codes)))
+                drop_pages(*self._codes)
             return
         for place in range(start, len(groups)):
             ahead = groups[place + 1 : (place // AHEAD + 1) * AHEAD]
             yield replace(self._rows, X=replace(groups[place], ahead=tuple(ahead)))
+            drop_pages(*self._codes)
 
     def _group(self, number: int) -> Group:
         return Group(number, tuple(part[:, number] for part in self._codes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import shutil
 import weakref
 from tempfile import TemporaryFile, gettempdir
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+DROP = getattr(mmap, "MADV_DONTNEED", None)  # where the system has it
 
 
 class Block:
@@ -56,11 +59,21 @@ class Store:
         if self._file is None:
             self._file = TemporaryFile(prefix="bochner-")  # noqa: SIM115 - it outlives this call
             weakref.finalize(self, self._file.close)
-        order: Any = "F" if array.flags.f_contiguous else "C"
+        # Some rows of an array whose columns are contiguous are neither: their columns still are.
+        columns = array.ndim == 2 and array.strides[0] == array.itemsize
+        order: Any = "F" if columns else "C"
         offset = self._file.seek(0, 2)
         mapped = np.memmap(self._file, array.dtype, "r+", offset, array.shape, order)
         mapped[...] = array
+        drop_pages(mapped)
         return mapped
+
+
+def drop_pages(*arrays: Any) -> None:
+    """Give the pages of mapped files back, which else count as memory of this process."""
+    for array in arrays:
+        if isinstance(array, np.memmap) and DROP is not None:
+            array._mmap.madvise(DROP)  # type: ignore[attr-defined]
 
 
 def fits(size: int, memory: int) -> bool:
