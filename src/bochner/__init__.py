@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         TwoSampleTest,
         two_sample_test,
     )
-    from bochner.persist import Checkpoint, Header, ModelFileError, load, read_header, save
+    from bochner.persist import Checkpoint, Header, ModelFileError, load, read_header, save, to_onnx
 
 __version__ = "0.1.0.dev0"
 
@@ -82,6 +82,7 @@ __all__ = [
     "solvers",
     "spectra",
     "stopping",
+    "to_onnx",
     "two_sample_test",
 ]
 
@@ -98,7 +99,15 @@ PACKAGES = {
     "spectra",
     "stopping",
 }
-PERSISTENT = {"Checkpoint", "Header", "ModelFileError", "load", "read_header", "save"}
+PERSISTENT = {
+    "Checkpoint",
+    "Header",
+    "ModelFileError",
+    "load",
+    "read_header",
+    "save",
+    "to_onnx",
+}
 
 
 # Names are imported when they are first asked for (PEP 562): `bochner --help` would otherwise

@@ -4,5 +4,6 @@ from bochner.persist.checkpoint import Checkpoint
 from bochner.persist.errors import ModelFileError
 from bochner.persist.files import load, read_header, save
 from bochner.persist.header import Header
+from bochner.persist.onnx import to_onnx
 
-__all__ = ["Checkpoint", "Header", "ModelFileError", "load", "read_header", "save"]
+__all__ = ["Checkpoint", "Header", "ModelFileError", "load", "read_header", "save", "to_onnx"]

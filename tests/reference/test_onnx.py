@@ -1,0 +1,100 @@
+"""Exported models beside onnxruntime."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bochner
+from bochner import (
+    KernelClassifier,
+    KernelGaussianProcess,
+    KernelNoveltyDetector,
+    KernelQuantileRegressor,
+    KernelRegressor,
+)
+from bochner.features import Binning, Centers, Fourier, Leverage, NystroemFeatures, RandomPhase
+from bochner.kernels import Cauchy, Gaussian
+
+pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+MACHINES = {
+    "endless waves": KernelRegressor(solver="dsg", scale="standard"),
+    "waves": KernelRegressor("gaussian", features=Fourier(64)),
+    "phases": KernelRegressor("gaussian", features=RandomPhase(64), max_passes=5),
+    "chosen waves": KernelRegressor("gaussian", features=Leverage(size=32)),
+    "centres": KernelRegressor(),
+    "laplacian": KernelRegressor("laplacian", features=Centers(40)),
+    "stretched": KernelRegressor(2 * Gaussian(2.0).stretched([1.0, 2.0, 3.0]), alpha=0.01),
+    "nystroem": KernelRegressor("gaussian", features=NystroemFeatures(12)),
+    "quantiles": KernelQuantileRegressor([0.1, 0.9], features=Fourier(32), max_passes=5),
+}
+LOSSES = ["softmax", "logistic", "hinge", "squared_hinge", "squared"]
+MAPS = ["Fastfood", "NystroemMap", "OrthogonalFourier", "RandomFourier"]
+
+
+def exported(model, X, tmp_path):
+    bochner.to_onnx(model, tmp_path / "model.onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"X": X}), strict=True))
+
+
+def single(X):
+    return X.astype(np.float32)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_numbers_are_those_of_the_model(regression, name, tmp_path):
+    X, y = regression
+    model = MACHINES[name].set_params(random_state=0).fit(X, y)
+    found = exported(model, single(X), tmp_path)["predictions"]
+    wanted = model.predict(single(X).astype(np.float64))
+    np.testing.assert_allclose(found.reshape(wanted.shape), wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("two", [False, True])
+def test_labels_and_probabilities_are_those_of_the_model(classes, loss, two, tmp_path):
+    X, y = classes
+    y = (y == "oak").astype(np.int64) if two else y
+    settings = {"features": Fourier(64), "early_stopping": True, "random_state": 0}
+    model = KernelClassifier(Gaussian(2.0), loss, **settings)
+    found = exported(model.fit(X, y), single(X), tmp_path)
+    assert found["labels"].tolist() == model.predict(single(X)).tolist()
+    wanted = model.predict_proba(single(X).astype(np.float64))
+    np.testing.assert_allclose(found["probabilities"], wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_features_are_those_of_the_map(regression, name, tmp_path):
+    X = single(regression[0])
+    model = getattr(bochner, name)(size=12, random_state=0).fit(X)
+    found = exported(model, X, tmp_path)["features"]
+    np.testing.assert_allclose(found, model.transform(X), atol=1e-5)
+
+
+def test_novelties_and_missing_numbers(regression, tmp_path):
+    X = regression[0].copy()
+    X[5, 1] = np.nan
+    model = KernelNoveltyDetector(random_state=0, max_passes=3).fit(X)
+    found = exported(model, single(X), tmp_path)
+    wanted = model.decision_function(single(X).astype(np.float64))
+    clear = np.abs(wanted) > 1e-5
+    assert (found["labels"].ravel() == model.predict(single(X)))[clear].all()
+    np.testing.assert_allclose(found["scores"].ravel(), wanted, atol=1e-5)
+
+
+def test_what_is_no_product_of_matrices_is_refused(regression, tmp_path):
+    X, y = regression
+    frame = pd.DataFrame(X).astype({0: str})
+    for model, rows, match in (
+        (KernelRegressor(features=Binning(8)), X, "waves and centres"),
+        (KernelRegressor(Cauchy(1.0), features=Centers(20)), X, "Gaussian, Laplacian"),
+        (KernelRegressor(features=Binning(8)), frame, "columns of text"),
+        (KernelGaussianProcess(), X, "kernel machines and maps"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            bochner.to_onnx(model.fit(rows, y), tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
