@@ -17,6 +17,7 @@ from bochner.persist.annotations import misfit
 from bochner.persist.consistency import require_consistent
 from bochner.persist.encoding import SPARSE
 from bochner.persist.errors import ModelFileError
+from bochner.persist.fingerprints import require_spread
 from bochner.persist.random_states import generator, random_state
 from bochner.persist.registry import class_of
 
@@ -79,6 +80,7 @@ def restored(kind: type[Any], state: dict[str, Any]) -> Any:
         raise ModelFileError(f"The file does not fit this library: {wrong}.")
     value = object.__new__(kind)
     try:
+        require_spread(state.get("known"))
         if hasattr(kind, "__setstate__"):
             value.__setstate__(state)
         else:
