@@ -102,7 +102,7 @@ OTHERS = {
     "sparse": (KernelRegressor(random_state=0), sp.csr_array(X * (X > 0)), y),
     "quantiles": (KernelQuantileRegressor([0.1, 0.9], random_state=0), X, y),
     "quantiles on bins": (KernelQuantileRegressor([0.1, 0.9], features=Binning(8)), X, y),
-    "novelty": (KernelNoveltyDetector(random_state=0), X, None),
+    "novelty": (KernelNoveltyDetector(max_passes=1, random_state=0), X, None),
     "process": (KernelGaussianProcess(), X, y),
     "process on waves": (KernelGaussianProcess("gaussian", features=Fourier(32)), X, y),
     "process of functions": (KernelGaussianProcess(variance="functions"), X, y),

@@ -143,16 +143,16 @@ CHILD = """
 import sys
 import numpy as np
 import bochner
-X = np.random.default_rng(0).normal(size=(2_000, 3))
-model = bochner.KernelRegressor(solver="dsg", random_state=0, max_passes=60, tol=0.0)
+X = np.random.default_rng(0).normal(size=(600, 3))
+model = bochner.KernelRegressor(solver="dsg", random_state=0, max_passes=150, tol=0.0)
 model.set_params(callbacks=[bochner.Checkpoint(sys.argv[1], 0)]).fit(X, X[:, 0])
 """
 
 
 def test_a_killed_process_leaves_a_checkpoint_that_goes_on(tmp_path):
     path, chance = tmp_path / "checkpoint", random.Random(0)
-    X = np.random.default_rng(0).normal(size=(2_000, 3))
-    settings = {"solver": "dsg", "random_state": 0, "max_passes": 60, "tol": 0.0}
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    settings = {"solver": "dsg", "random_state": 0, "max_passes": 150, "tol": 0.0}
     whole = KernelRegressor(**settings).fit(X, X[:, 0])
     with subprocess.Popen([sys.executable, "-c", CHILD, path]) as child:
         while not path.exists():

@@ -14,7 +14,7 @@ import sklearn
 import bochner
 from bochner.component import Component
 
-MOST_LISTED = 100_000
+MOST_LISTED = 50_000
 
 
 def about(model: Any, summary: dict[str, Any] | None) -> dict[str, Any]:

@@ -6,20 +6,19 @@ Names of classes are looked up in the registry; nothing else in a file leads to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.persist.annotations import misfit
-from bochner.persist.consistency import require_consistent
-from bochner.persist.encoding import SPARSE
+from bochner.persist.encoding import LOOK, SPARSE
 from bochner.persist.errors import ModelFileError
-from bochner.persist.fingerprints import require_spread
 from bochner.persist.random_states import generator, random_state
 from bochner.persist.registry import class_of
+from bochner.persist.restoring import restored
+from bochner.progress import Evaluation
 
 DEEPEST = 32
 LONGEST_TEXT = 1 << 16  # of an element of an array of text
@@ -74,36 +73,6 @@ class Decoder:
         return self.arrays[name]
 
 
-def restored(kind: type[Any], state: dict[str, Any]) -> Any:
-    """Return a record of a class with the state that its file holds, once that has been checked."""
-    if (wrong := misfit(kind, state)) is not None:
-        raise ModelFileError(f"The file does not fit this library: {wrong}.")
-    value = object.__new__(kind)
-    try:
-        require_spread(state.get("known"))
-        if hasattr(kind, "__setstate__"):
-            value.__setstate__(state)
-        else:
-            vars(value).update(_defaults(kind) | state)
-        require_consistent(value)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"A {kind.__name__} in the file is not sound: {error}.") from error
-    return value
-
-
-def _defaults(kind: type[Any]) -> dict[str, Any]:
-    """Return the parts that files of an earlier version may lack."""
-    known = {}
-    for one in fields(kind) if is_dataclass(kind) else ():
-        if one.default is not MISSING:
-            known[one.name] = one.default
-        elif one.default_factory is not MISSING:
-            known[one.name] = one.default_factory()
-    return known
-
-
 def _require(sound: bool, what: str) -> None:
     if not sound:
         raise ModelFileError(f"{what} is not described as it should be.")
@@ -145,6 +114,24 @@ def _numbers(kind: str) -> Callable[[Decoder, Any], list[Any]]:
         return array.tolist()  # type: ignore[no-any-return]
 
     return decode
+
+
+def _some(decoder: Decoder, told: Any) -> list[float | None]:
+    _require(isinstance(told, list) and len(told) == 2, "A list of numbers")
+    numbers, known = (decoder.array(name) for name in told)
+    sound = numbers.ndim == 1 and numbers.dtype == np.float64 and known.dtype == np.bool_
+    _require(sound and numbers.shape == known.shape, "A list of numbers")
+    parts = zip(numbers.tolist(), known.tolist(), strict=True)
+    return [number if is_known else None for number, is_known in parts]
+
+
+def _looks(decoder: Decoder, told: Any) -> list[Evaluation]:
+    _require(isinstance(told, dict) and set(told) == set(LOOK), "A list of looks")
+    steps, rows, losses = (_list(decoder, told[name]) for name in LOOK)
+    _require(len(steps) == len(rows) == len(losses), "A list of looks")
+    _require({*map(type, steps), *map(type, rows)} <= {int}, "A list of looks")
+    _require(set(map(type, losses)) <= {float}, "A list of looks")
+    return list(map(Evaluation, steps, rows, losses))
 
 
 def _texts(decoder: Decoder, told: Any) -> NDArray[Any]:
@@ -233,7 +220,9 @@ DECODERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "random_state": lambda decoder, told: random_state(decoder(told)),
     "range": _span(range),
     "record": _record,
+    "looks": _looks,
     "scalar": _scalar,
+    "some": _some,
     "slice": _span(slice),
     "sparse": _sparse,
     "texts": _texts,

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from bochner.persist.annotations import misfit
 from bochner.persist.container import NAMES
 from bochner.persist.registry import name_of
+from bochner.progress import Evaluation
 
 MANY = 64  # numbers of a list from which on they are an array
 LONGEST_NAME = 120
+LOOK = ("step", "rows", "loss")
 DROPPED = {"callbacks": None, "expansion": None}  # of estimators, and of the progress of a fit
 SPARSE = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
 
@@ -125,6 +127,13 @@ def _list(encoder: Encoder, value: list[Any], path: str) -> Any:
         return {"floats": encoder.array(np.array(value), path)}
     if kinds == {int} and all(abs(number) < 1 << 62 for number in value):
         return {"ints": encoder.array(np.array(value, np.int64), path)}
+    if kinds == {float, type(None)}:
+        known = np.array([number is not None for number in value])
+        numbers = np.array([0.0 if number is None else number for number in value])
+        return {"some": [encoder.array(numbers, path), encoder.array(known, f"{path} known")]}
+    if kinds == {Evaluation}:  # a long fit has looked at held-out rows a million times
+        told = {name: [getattr(one, name) for one in value] for name in LOOK}
+        return {"looks": {name: encoder(told[name], f"{path}.{name}") for name in LOOK}}
     return [encoder(part, f"{path}[{place}]") for place, part in enumerate(value)]
 
 
