@@ -10,6 +10,20 @@ from bochner.progress import Progress, Reason
 FEWEST_STEPS = 32
 
 
+__all__ = [
+    "Either",
+    "NoImprovement",
+    "OnePass",
+    "Passes",
+    "RowLimit",
+    "Seconds",
+    "Solved",
+    "Steps",
+    "Stop",
+    "Tolerance",
+]
+
+
 class Stop(ABC):
     """Says when a fit ends; `a | b` ends it when either does.
 
