@@ -13,6 +13,7 @@ version = release = bochner.__version__
 
 extensions = ["myst_parser", "reference"]
 exclude_patterns = ["_build"]
+smartquotes = False  # "auto" is a word of the code
 
 html_theme = "furo"
 html_title = "Bochner"

@@ -52,15 +52,23 @@ class Reference(SphinxDirective):
 
 
 def _signature(full: str, thing: Any) -> nodes.literal_block:
+    return nodes.literal_block(
+        text=f"{full}{_arguments(thing)}", language="python", classes=["signature"]
+    )
+
+
+def _arguments(thing: Any) -> str:
+    """Return the parameters with their defaults; their types are in the text."""
     if not callable(thing):
-        return nodes.literal_block(text=full)
+        return ""
     try:
-        text = str(inspect.signature(thing))
+        found = inspect.signature(thing)
     except (TypeError, ValueError):
-        text = "(...)"
-    text = re.sub(r"(: |-> )[^,=)]*(\[[^]]*\])*", "", text) if len(text) > 300 else text
-    text = f"{full}{text}".replace("'", "")
-    return nodes.literal_block(text=text, language="python", classes=["signature"])
+        return "(...)"
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in found.parameters.values()]
+    text = str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    text = re.sub(r"<class '([^']*)'>", r"\1", text)
+    return re.sub(r"<[^<>]*>", "...", text)
 
 
 def _methods(thing: type) -> list[nodes.Node]:
@@ -123,7 +131,8 @@ def _inline(text: str) -> list[nodes.Node]:
 
 
 def _fence(app: Sphinx, name: str, source: list[str]) -> None:
-    source[0] = fenced(source[0])
+    # The empty line that ends an example is for doctest alone.
+    source[0] = fenced(source[0]).replace("\n\n```\n", "\n```\n")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -146,11 +146,14 @@ def _write_page(learned: Learned, fresh: Fresh, seed: int, path: Path) -> None:
     run = Run.described(learned.model, said, seconds=learned.seconds, name="one pass")
     report = Report(
         "A wave in the plane",
-        replace(data, rows=learned.rows, source="noisy rows that are made as they go by"),
+        replace(data, rows=learned.rows),
         [run],
         command=f"bochner demo --rows {learned.rows} --seed {seed}",
         seed=seed,
-        notes=["The scores compare predictions with the true wave, without the noise of the rows."],
+        notes=[
+            "Rows are made as they go by; the summary of the columns is that of fresh rows. The "
+            "scores compare predictions with the true wave, without the noise of the rows."
+        ],
     )
     report.write(path)
 

@@ -92,6 +92,7 @@ class DataSummary:
         names = [f"column {j}" for j in range(count)] if found is None else list(found)
         if len(names) != count:
             raise ValueError(f"There must be a name for each of {count} columns; got {len(names)}.")
+        X = X.tocsc() if hasattr(X, "tocsc") else X  # columns of sparse rows are far apart
         columns = [_described(str(name), _values(X, j)) for j, name in enumerate(names)]
         return cls(rows, columns, target, np.asarray(y), source, test_rows)
 

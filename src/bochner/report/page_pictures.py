@@ -39,7 +39,7 @@ def _histogram(data: DataSummary) -> Picture | None:
 
 
 def _bars(data: DataSummary) -> Picture:
-    labels, counts = np.unique(data.values.astype(str), return_counts=True)
+    labels, counts = np.unique(data.values, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:MOST_BARS][::-1]
     shares = counts / counts.sum()
     with drawing(4.6, 1.0 + 0.24 * len(order)) as (figure, ax):
@@ -85,4 +85,6 @@ def curves(runs: Sequence[Run]) -> Picture | None:
         ax.get_legend().remove()
         svg = as_svg(figure, "curves")
     caption = "Loss on the rows of each batch, and on rows that were held out."
+    if len(histories) > 1:
+        caption += " Methods may minimise different losses."
     return Picture("Learning curves", caption, svg)

@@ -130,6 +130,9 @@ class Report:
     def _content(self) -> dict[str, Any]:
         runs = self.runs_in_order
         good = [run for run in runs if run.error is None]
+        drawn = [(run, _pictures(run, place)) for place, run in enumerate(good[:MOST_DRAWN])]
+        learning = curves(good)
+        alone = len(drawn) == 1 and len(drawn[0][1]) == 1
         return {
             "report": self,
             "data": self.data,
@@ -140,8 +143,9 @@ class Report:
             "leaders": _leaders(good),
             "target_picture": target(self.data),
             "methods_picture": methods(good) if len(good) > 1 else None,
-            "curves_picture": curves(good),
-            "drawn": [(run, _pictures(run, place)) for place, run in enumerate(good[:MOST_DRAWN])],
+            "curves_picture": learning,
+            "drawn": drawn,
+            "beside": alone and learning is not None,  # two pictures fill a line
             "versions": versions(),
         }
 
