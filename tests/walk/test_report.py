@@ -225,6 +225,23 @@ def test_losses_begin_with_the_first_that_is_known():
     assert [list(values) for values in display.curve("a", "held_out_loss")] == [[1, 3], [5, 4]]
 
 
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        LabelPredictions(["a", "a"], ["a", "a"], np.ones((2, 1)), ["a"]),
+        LabelPredictions(["z", "a"], ["a", "b"], np.full((2, 2), 0.5), ["a", "b"]),
+        NumberPredictions([1.0, 1.0], [1.0, 1.0], [0.0, 0.0]),
+        NumberPredictions([1.0, 2.0], [np.nan, np.nan]),
+        QuantilePredictions([1.0], [[2.0]], [0.5]),
+    ],
+)
+def test_strange_predictions_and_names_still_make_a_page(predictions, tmp_path):
+    runs = [Run("日本\x1b\ud800", predictions, predictions.scores(), seconds=s) for s in (0, 1)]
+    data = DataSummary(2, [], "\x00", predictions.truth)
+    Report("\ud800", data, runs).write(tmp_path / "page.html")
+    assert Page((tmp_path / "page.html").read_text()).open == []
+
+
 def test_many_labels_are_cut_to_the_most_frequent_and_others():
     labels = rng.integers(0, 40, size=2_000)
     (picture,) = LabelPredictions(labels, labels).pictures("many")

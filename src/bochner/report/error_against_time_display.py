@@ -117,7 +117,11 @@ class ErrorAgainstTimeDisplay:
     @classmethod
     def from_runs(cls, runs: Sequence[Any]) -> ErrorAgainstTimeDisplay:
         """Return the display of runs of a report that have a score and a time, not drawn yet."""
-        known = [run for run in runs if run.scores and run.seconds is not None]
+        known = [
+            run
+            for run in runs
+            if run.scores and np.isfinite(run.scores[0].value) and run.seconds is not None
+        ]
         return cls(
             [run.name for run in known],
             [run.seconds for run in known],

@@ -23,14 +23,14 @@ def confusion(
 ) -> Picture:
     """Draw the share of each true label that is predicted as each label."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
-    from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
+    from sklearn.metrics import ConfusionMatrixDisplay
 
     shown, left_out = _most_frequent(truth, classes)
-    labels = [*shown, "other"] if left_out else list(shown)
-    places = [_place(values, shown) for values in (truth, predicted)]
-    every = range(len(labels))
-    with np.errstate(invalid="ignore"):
-        shares = confusion_matrix(*places, labels=every, sample_weight=weight, normalize="true")
+    places = (_place(truth, shown), _place(predicted, shown))
+    # Labels beyond those that the model knows are others, too.
+    others = max(place.max() for place in places) == len(shown)
+    labels = [*shown, "other"] if others else list(shown)
+    shares = _shares(*places, len(labels), weight)
     clear = LinearSegmentedColormap.from_list("clear", [(*to_rgba(COLOURS[0])[:3], 0), COLOURS[0]])
     side = min(2.6 + 0.32 * len(labels), 6.4)
     with drawing(side + 0.6, side) as (figure, ax):
@@ -40,7 +40,7 @@ def confusion(
         display.plot(ax=ax, cmap=clear, colorbar=False, values_format=".2f", xticks_rotation=turn)
         display.im_.set_clim(0, 1)
         for place, text in np.ndenumerate(display.text_):
-            _word(text, shares[place], small=len(labels) > 8)
+            _word(text, float(shares[place]), small=len(labels) > 8)
         ax.set(xlabel="predicted", ylabel="true")
         svg = as_svg(figure, f"confusion {name}")
     caption = "Each line sums to 1: the share of a true label that is predicted as each label."
@@ -93,6 +93,16 @@ def _place(values: NDArray[Any], shown: NDArray[Any]) -> NDArray[np.int64]:
     return place
 
 
+def _shares(
+    truth: NDArray[np.int64], said: NDArray[np.int64], size: int, weight: NDArray[Any] | None
+) -> NDArray[np.float64]:
+    """Return which share of each true label is predicted as each, 0 for labels without rows."""
+    counts = np.bincount(truth * size + said, weights=weight, minlength=size * size)
+    counts = counts.reshape(size, size)
+    totals = counts.sum(axis=1, keepdims=True)
+    return np.asarray(counts / np.where(totals > 0, totals, 1.0))
+
+
 def _turn(labels: list[Any]) -> int:
     """Return by how many degrees labels are turned so as not to run into each other."""
     return 90 if len(labels) * max(len(shortened(label)) for label in labels) > 28 else 0
@@ -108,4 +118,5 @@ def _word(text: Any, share: float, small: bool) -> None:
 def shortened(label: Any) -> str:
     """Return a label on one line, cut where it is long."""
     word = " ".join(str(label).split())
+    word = "".join(letter if letter.isprintable() else "\ufffd" for letter in word)
     return word if len(word) <= LONGEST_LABEL else f"{word[: LONGEST_LABEL - 1]}…"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,8 +68,10 @@ def as_svg(figure: Any, name: str) -> str:
     import matplotlib as mpl
 
     text = io.StringIO()
-    salt = hashlib.sha256(name.encode()).hexdigest()[:16]
-    with mpl.rc_context({"svg.hashsalt": salt}):
+    salt = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:16]
+    with mpl.rc_context({"svg.hashsalt": salt}), warnings.catch_warnings():
+        # The letters stay letters, and the browser has fonts for them.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure.savefig(text, format="svg", dpi=160, metadata={"Date": None, "Creator": None})
     return _of_the_page(text.getvalue(), salt)
 

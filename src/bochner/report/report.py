@@ -115,7 +115,7 @@ class Report:
         page = self.html()
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            temporary.write_text(page, encoding="utf-8")
+            temporary.write_text(page, encoding="utf-8", errors="replace")
             temporary.replace(path)
         except OSError as error:
             raise OSError(
