@@ -110,6 +110,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         """Move the values of some grids' bins; in the first pass of a fit that goes on, none."""
         if state.rows is None:
             state.rows = rows_of(problem, batch, state.intercept)
+            state.loss = state.rows.loss()
         if state.opened:
             if state.seen == 0 and problem.intercept:
                 state.intercept = state.intercept + state.rows.centred()
