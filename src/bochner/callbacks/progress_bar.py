@@ -53,14 +53,15 @@ class ProgressBar:
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
+        from rich.table import Column
 
         console = self.console or Console(stderr=True)
         bar = Bar(
             TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[note]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            BarColumn(bar_width=20),
+            TimeElapsedColumn(table_column=Column(min_width=7)),
+            TimeRemainingColumn(table_column=Column(min_width=7)),
+            TextColumn("{task.fields[note]}"),  # last: what a narrow terminal cuts off
             console=console,
         )
         bar.start()

@@ -7,7 +7,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from bochner.callbacks import ProgressBar
 from bochner.cli.judgement import judged
 from bochner.cli.names import METHODS, Task
 from bochner.cli.pages import summary
@@ -16,6 +15,7 @@ from bochner.cli.quantities import amount
 from bochner.cli.reading import Reading
 from bochner.cli.screen import Screen
 from bochner.cli.tasks import chosen, estimator
+from bochner.cli.watching import watched
 from bochner.data import Split
 from bochner.report import Report, Run
 
@@ -74,12 +74,9 @@ class Comparison:
         began = perf_counter()
         try:
             model = estimator(task, self.parameters | METHODS[name])
-            if not screen.quiet:
-                limit = self.parameters["max_seconds"]
-                bar = ProgressBar(console=screen.console, seconds=limit)
-                model.set_params(callbacks=[bar])
-            with peak_memory() as peak:
-                model.fit(train)
+            limit = self.parameters["max_seconds"]
+            with watched(screen, limit) as watching, peak_memory() as peak:
+                model.set_params(callbacks=watching).fit(train)
             seconds = perf_counter() - began
             model.set_params(callbacks=None)
             judgement = judged(model, test)

@@ -109,18 +109,16 @@ class Fitting:
 
     def _learn(self, model: Any, source: FileSource, screen: Screen) -> None:
         import bochner
-        from bochner.callbacks import ProgressBar
+        from bochner.cli.watching import watched
 
-        watching: list[Any] = []
+        kept: list[Any] = []
         if not isinstance(model, bochner.KernelGaussianProcess):  # it is no single iterative run
-            kept = {"settings": self.settings}
-            watching.append(bochner.Checkpoint(self.checkpoint, self.checkpoint_every, kept))
-        if not screen.quiet:
-            limit = self.parameters.get("max_seconds")
-            watching.append(ProgressBar(console=screen.console, seconds=limit))
-        model.set_params(callbacks=watching)
+            settings = {"settings": self.settings}
+            kept = [bochner.Checkpoint(self.checkpoint, self.checkpoint_every, settings)]
         try:
-            model.fit(source)
+            with watched(screen, self.parameters.get("max_seconds")) as watching:
+                model.set_params(callbacks=[*watching, *kept])
+                model.fit(source)
         except KeyboardInterrupt:
             raise self._interrupted(screen) from None
         model.set_params(callbacks=None)

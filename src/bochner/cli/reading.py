@@ -148,10 +148,12 @@ class ReadingBar:
             TimeElapsedColumn,
             TimeRemainingColumn,
         )
+        from rich.table import Column
 
-        parts = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"))
+        parts = (TextColumn("{task.description}"), BarColumn(bar_width=20))
+        note = TextColumn("{task.fields[note]}")
         bar = Progress(
-            *parts, TimeElapsedColumn(), TimeRemainingColumn(), console=self.screen.console,
+            *parts, TimeElapsedColumn(table_column=Column(min_width=7)), TimeRemainingColumn(table_column=Column(min_width=7)), note, console=self.screen.console,
             transient=True,
         )  # fmt: skip
         bar.start()
