@@ -347,3 +347,15 @@ def test_columns_of_kept_codes_stay_contiguous_on_disk():
     assert isinstance(kept, np.memmap)
     assert kept[:, 1].flags.c_contiguous
     np.testing.assert_array_equal(kept, codes)
+
+
+def test_rows_that_are_not_kept_are_mixed_to_learn_from_and_predicted_in_their_order(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=4_000), "b": rng.normal(size=4_000)})
+    frame["state"] = np.where(frame.a > 0, "up", "down")
+    frame = frame.sort_values("state")
+    frame.to_parquet(tmp_path / "sorted.parquet", index=False)
+    source = open_source(tmp_path / "sorted.parquet", "state", keep="no")
+    model = KernelClassifier(random_state=0).fit(source)
+    assert model.score(source) > 0.95
+    np.testing.assert_array_equal(model.predict(source), model.predict(frame[["a", "b"]]))

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from bochner.data import Batch, DataSource, Filling, mapped
 from bochner.estimators.choices import is_precomputed
-from bochner.estimators.files import CheckedRows, require_columns, settle_columns
+from bochner.estimators.files import CheckedRows, mixed, require_columns, settle_columns
 from bochner.estimators.named_components import NamedComponents
 from bochner.estimators.sources import (
     array_source,
@@ -54,6 +54,10 @@ class Border(NamedComponents):
                 self.__dict__.pop("schema_", None)
             X, y = self._arrays(X, y, reset=reset, least=least)
             return array_source(X, y, sample_weight)
+        return mixed(X, self._stream(X, y, sample_weight, reset=reset))
+
+    def _stream(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> DataSource:
+        """Return the rows of a source in their order, checked and without missing numbers."""
         source = stream(X, y, sample_weight)
         if reset:
             settle_columns(self, X, source, FILLED_ROWS)
@@ -63,7 +67,7 @@ class Border(NamedComponents):
 
     def _checked(self, X: Any) -> Iterator[CheckedRows]:
         """Walk through the rows of a source in parts that need no further look."""
-        source = self._source(X, None, None, reset=False, least=1)
+        source = self._stream(X, None, None, reset=False)
         for batch in source.batches(PREDICTED_ROWS):
             self._seen_by(False).require(batch.X)
             yield CheckedRows(batch.X)
@@ -76,9 +80,8 @@ class Border(NamedComponents):
         if isinstance(X, CheckedRows):
             return X.rows
         if is_stream(X):
-            return Batch.join(
-                list(self._source(X, None, None, reset=False, least=1).batches(PREDICTED_ROWS))
-            ).X
+            source = self._stream(X, None, None, reset=False)
+            return Batch.join(list(source.batches(PREDICTED_ROWS))).X
         checks["ensure_all_finite"] = True if is_precomputed(self.kernel) else "allow-nan"
         if self._table is None:
             found = validate_data(self, X, y, reset=reset, **checks)

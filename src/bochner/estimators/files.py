@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.data import DataSource, FileSource, Filling, Schema
+from bochner.data import DataSource, FileSource, Filling, RandomAccess, Schema, shuffled
 from bochner.estimators.tables import Table
 
 WALKED_ROWS = 65_536  # at a time
+MIXED_BYTES = 1 << 26
+MOST_MIXED, FEWEST_MIXED = 65_536, 1_024  # rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,17 @@ def require_columns(estimator: Any, given: Any, source: DataSource) -> None:
             f"The file's columns or categories are not those that {name} was fitted with. Read it "
             "as the rows of the fit were read: open_source(path, schema=model.schema_)."
         )
+
+
+def mixed(given: Any, source: DataSource) -> DataSource:
+    """Return rows to learn from: those of a file that are not kept go through a buffer.
+
+    Files are often sorted, and steps on rows that are alike lead astray.
+    """
+    if not isinstance(given, FileSource) or isinstance(given, RandomAccess) or given.once:
+        return source
+    rows = MIXED_BYTES // (8 * source.n_columns)
+    return shuffled(source, min(MOST_MIXED, max(FEWEST_MIXED, rows)))
 
 
 def schema_of(estimator: Any) -> Schema:

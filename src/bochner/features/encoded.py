@@ -15,7 +15,7 @@ from bochner.compute.random import Random
 from bochner.data.batch import Batch
 from bochner.data.source import DataSource
 from bochner.features.basis import Basis
-from bochner.features.store import Block, Store, drop_pages
+from bochner.features.store import Block, Store, drop_pages, packed, unpacked
 
 AHEAD = 4  # groups that a solver may look at together
 READ_ROWS = 16_384  # at a time
@@ -81,7 +81,7 @@ class Encoded(DataSource):
             raise ValueError(f"These rows were encoded {self.rows} at a time; got size {size}.")
         if all(code is not None for code in self._codes):
             for batch, code in zip(self._batches[start:], self._codes[start:], strict=True):
-                yield replace(batch, X=code)
+                yield replace(batch, X=code, index=unpacked(batch.index))
                 drop_pages(code)
             return
         for number, pieces in enumerate(self._read(start), start):
@@ -91,7 +91,7 @@ class Encoded(DataSource):
                 for piece in pieces:
                     block.add(self.basis.encode(piece.X))
                 code = block.joined()
-            yield replace(self._batches[number], X=code)
+            yield replace(rows := self._batches[number], X=code, index=unpacked(rows.index))
             drop_pages(code)
 
     def sample(self, size: int, seed: int = 0) -> Batch:
@@ -107,12 +107,15 @@ class Encoded(DataSource):
                 "kept, but neither the memory budget nor the disk has room for them. Give a larger "
                 "memory_budget, fewer grids, or a solver that walks through rows ('cg', 'newton')."
             )
-        rows = Batch.join(self._batches)
+        numbers, nobody = [batch.index for batch in self._batches], np.empty(0, np.int64)
+        rows = Batch.join([replace(batch, index=nobody) for batch in self._batches])
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         y, weight = _alike(rows.y, weight)
-        rows = replace(rows, y=y, weight=weight)
+        nobody = np.broadcast_to(np.int64(-1), len(rows))  # asks for the numbers of rows in groups
+        rows = replace(rows, y=y, weight=weight, index=nobody)
         ends = np.cumsum([0, *map(len, self._batches)]).tolist()
-        self._batches = [rows[a:b] for a, b in pairwise(ends)]  # of the same memory
+        parts = (rows[a:b] for a, b in pairwise(ends))  # of the same memory
+        self._batches = [replace(p, index=n) for p, n in zip(parts, numbers, strict=True)]
         return Groups(self._codes, rows)
 
     def _read(self, start: int = 0) -> Iterator[Iterator[Batch]]:
@@ -140,7 +143,7 @@ class Encoded(DataSource):
                 "read again, or a solver for streams ('dsg', 'averaged')."
             )
         self._codes.append(kept)
-        self._batches.append(rows)
+        self._batches.append(replace(rows, index=packed(rows.index)))
 
     def _without_rows(self, batch: Batch) -> Batch:
         out, weight = np.isin(batch.index, self.left_out), batch.weight

@@ -63,10 +63,10 @@ class Store:
         columns = array.ndim == 2 and array.strides[0] == array.itemsize
         order: Any = "F" if columns else "C"
         offset = self._file.seek(0, 2)
-        mapped = np.memmap(self._file, array.dtype, "r+", offset, array.shape, order)
-        mapped[...] = array
-        drop_pages(mapped)
-        return mapped
+        for part in array.T if columns else (array,):  # writing to mapped pages would hold them
+            self._file.write(np.ascontiguousarray(part).data)
+        self._file.flush()
+        return np.memmap(self._file, array.dtype, "r+", offset, array.shape, order)
 
 
 def drop_pages(*arrays: Any) -> None:
@@ -74,6 +74,18 @@ def drop_pages(*arrays: Any) -> None:
     for array in arrays:
         if isinstance(array, np.memmap) and DROP is not None:
             array._mmap.madvise(DROP)  # type: ignore[attr-defined]
+
+
+def packed(index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return row numbers, consecutive ones as the first of them without length in memory."""
+    if len(index) < 2 or not (np.diff(index) == 1).all():
+        return index
+    return np.broadcast_to(index[:1].copy(), index.shape)
+
+
+def unpacked(index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the row numbers that were packed."""
+    return index + np.arange(len(index)) if index.strides == (0,) else index
 
 
 def fits(size: int, memory: int) -> bool:

@@ -14,6 +14,7 @@ from bochner.compute.grid_moves import carry, hand_back, sweep, weigh
 from bochner.compute.pool import each_tile
 from bochner.data import Batch
 from bochner.features import Group, GroupBlock
+from bochner.features.store import drop_pages
 from bochner.losses import Quadratic, RoundedAbsolute
 from bochner.problem import Problem
 from bochner.solvers.conjugate_gradient import require_mass
@@ -138,6 +139,7 @@ class SquaredRows(Rows):
             masses = self.masses[state.place(grid)]
             if len(masses) and np.isnan(masses[0]):
                 masses[:] = self._weights_of(grid, len(masses))
+                drop_pages(*block.codes)
 
     def steepness(self, sums: Table, place: slice) -> Table:
         """Return the weights of the bins' rows."""

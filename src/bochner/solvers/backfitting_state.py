@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
 from bochner.features import BinningBasis, Group, GroupBlock
+from bochner.features.store import drop_pages
 from bochner.solvers.backfitting_rows import Rows, padded
 from bochner.solvers.solver import State
 
@@ -79,6 +80,7 @@ class BackfittingState(State):
             values += moved
             total += float((np.square(moved) * steep).sum())
             before, moves = grid, padded(moved)
+            drop_pages(*block.codes)
         self.rows.hand_back(before, moves[:, :-1])
         return total
 

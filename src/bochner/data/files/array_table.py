@@ -19,6 +19,7 @@ from bochner.data.files.growing import DROP
 from bochner.data.files.layout import Wishes
 
 CHUNK_ROWS = 65_536
+CHUNK_BYTES = 1 << 24
 LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: lengths of name and extras
 
 
@@ -84,8 +85,9 @@ class ArrayTable:
         kinds = dict(zip(self.names, self.kinds, strict=True))
         numbers = tuple(name for name in names if kinds[name] == "number")
         texts = tuple(name for name in names if kinds[name] == "text")
-        for start in range(0, self.n_rows, CHUNK_ROWS):
-            rows = slice(start, min(start + CHUNK_ROWS, self.n_rows))
+        step = max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(len(names), 1))))
+        for start in range(0, self.n_rows, step):
+            rows = slice(start, min(start + step, self.n_rows))
             found = np.empty((rows.stop - start, len(numbers)))
             for place, name in enumerate(numbers):
                 found[:, place] = self.columns[name][rows]

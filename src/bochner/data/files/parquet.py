@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bochner.data.files.chunk import Chunk, Coded, UnreadableFile
 
 CHUNK_ROWS = 65_536
+CHUNK_BYTES = 1 << 24
 INDEX = "__index_level_"  # columns that pandas adds for its own use
 Kind = Literal["number", "text", "other"]
 
@@ -63,12 +64,19 @@ class ParquetTable:
         texts = tuple(name for name in names if kinds[name] == "text")
         first = 1
         with pyarrow().parquet.ParquetFile(self.name) as file:
-            for batch in file.iter_batches(CHUNK_ROWS, columns=[*numbers, *texts]):
+            for batch in _batches(file, [*numbers, *texts]):
                 lines = np.arange(first, first + batch.num_rows, dtype=np.int64)
                 coded = tuple(_coded(batch.column(name)) for name in texts)
                 first += batch.num_rows
                 self.bytes_read = os.path.getsize(self.name) * (first - 1) // self.n_rows
                 yield Chunk(_numbers(batch, numbers), coded, lines, (), 0, numbers, texts)
+
+
+def _batches(file: Any, names: list[str]) -> Iterator[Any]:
+    """Walk through the row groups one by one: a walk through all of them would hold them all."""
+    rows = max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(len(names), 1))))
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(rows, row_groups=[group], columns=names)
 
 
 def _kind(type_: Any) -> Kind:
