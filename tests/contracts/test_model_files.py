@@ -5,6 +5,7 @@ import pickle
 import pkgutil
 from importlib import import_module
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -237,3 +238,21 @@ def test_other_readers_of_safetensors_open_the_file(tmp_path):
     }
     weights = model.expansion_.weights
     assert any(np.array_equal(array, weights) for array in found.values())
+
+
+def test_joblib_keeps_models(tmp_path):
+    model, rows = fitted("hinge on bins")
+    joblib.dump(model, tmp_path / "model")
+    assert_same(joblib.load(tmp_path / "model").predict(rows), model.predict(rows))
+    shared = joblib.load(tmp_path / "model", mmap_mode="r")  # its arrays cannot be written to
+    assert_same(shared.predict(rows), model.predict(rows))
+
+
+@pytest.mark.parametrize("case", ["solver dsg", "softmax", "frame", "process"])
+def test_skops_keeps_models_once_this_library_is_trusted(case):
+    skops = pytest.importorskip("skops.io")
+    model, rows = fitted(case)
+    data = skops.dumps(model)
+    types = skops.get_untrusted_types(data=data)
+    assert all(name.startswith("bochner.") or name == "numpy.dtype" for name in types)
+    assert_same(skops.loads(data, trusted=types).predict(rows), model.predict(rows))
