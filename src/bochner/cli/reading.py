@@ -152,9 +152,8 @@ class ReadingBar:
 
         parts = (TextColumn("{task.description}"), BarColumn(bar_width=20))
         note = TextColumn("{task.fields[note]}")
-        bar = Progress(
-            *parts, TimeElapsedColumn(table_column=Column(min_width=7)), TimeRemainingColumn(table_column=Column(min_width=7)), note, console=self.screen.console,
-            transient=True,
-        )  # fmt: skip
+        times = (TimeElapsedColumn, TimeRemainingColumn)
+        columns = (time(table_column=Column(min_width=7)) for time in times)
+        bar = Progress(*parts, *columns, note, console=self.screen.console, transient=True)
         bar.start()
         return bar
