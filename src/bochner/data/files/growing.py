@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Places = slice | NDArray[np.int64]
 DROP = getattr(mmap, "MADV_DONTNEED", None)  # where the system has it
-DROPPED_PAGES = 1_024  # may be touched before they are given back; each may bring 15 others along
+DROPPED_ROWS = 64  # are read before their pages are given back; each may bring two megabytes along
 
 
 class Growing:
@@ -94,8 +94,8 @@ class Growing:
 def gathered(whole: NDArray[Any], places: NDArray[np.int64], pages: Any) -> NDArray[Any]:
     """Return entries of a mapped file, some at a time, each time giving its pages back."""
     found = np.empty((len(places), *whole.shape[1:]), whole.dtype)
-    for start in range(0, len(places), DROPPED_PAGES):
-        some = slice(start, start + DROPPED_PAGES)
+    for start in range(0, len(places), DROPPED_ROWS):
+        some = slice(start, start + DROPPED_ROWS)
         np.take(whole, places[some], axis=0, out=found[some], mode="wrap")
         if DROP is not None and pages is not None:
             pages.madvise(DROP)
