@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bochner.persist.basis_consistency import BASES, Shape, columns_of, require
+from bochner.persist.state_consistency import STATES
 
 MOST_COLUMNS = 1 << 31
 
@@ -141,7 +142,9 @@ def _training(value: Any) -> None:
     require(min(counts) >= 0, "its counts cannot be")
 
 
-CHECKS: dict[str, Callable[[Any], None]] = BASES | {
+CHECKS: dict[str, Callable[[Any], None]] = {
+    **BASES,
+    **STATES,
     "BaseEstimator": _estimator,
     "Batch": _batch,
     "Expansion": _expansion,
