@@ -330,3 +330,15 @@ def test_features_to_complete_are_features():
 
 def test_every_solver_can_be_completed():
     assert set(Solver.registry) == set(names.SOLVERS)
+
+
+def test_years_can_be_names_and_an_index_without_one_is_told_of(folder, frame):
+    renamed = frame.rename(columns={"a": "2020", "b": "2021"})
+    renamed.to_csv("rows.csv")
+    result = call("fit", "rows.csv", "-t", "y", "-o", "m.bochner")
+    assert result.exit_code == 1
+    assert "--header yes" in result.stderr
+    result = done("fit", "rows.csv", "-t", "y", "-o", "m.bochner", "--header", "yes")
+    assert "--drop 'unnamed 0'" in result.stderr
+    assert told_about("m.bochner")["names"] == ["unnamed 0", "2020", "2021", "c"]
+    done("predict", "m.bochner", "rows.csv", "-o", "p.csv")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bochner.cli import options
-from bochner.cli.names import METHODS, Missing, OnError, Scale, Task, completed
+from bochner.cli.names import METHODS, Header, Missing, OnError, Scale, Task, completed
 from bochner.cli.quantities import listed, seconds, settings
 from bochner.cli.reading import Reading
 from bochner.cli.screen import Screen
@@ -68,6 +68,7 @@ def compare(
     missing: options.MissingNumbers = Missing.REFUSE,
     on_error: options.Malformed = OnError.RAISE,
     format: options.FileFormat = None,
+    header: options.HeaderLine = Header.AUTO,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
@@ -102,6 +103,7 @@ def compare(
                 missing=missing,
                 on_error=on_error,
                 format=format,
+                header=header,
             ),
             task,
             tuple(methods),

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bochner.cli import options
-from bochner.cli.names import Missing, OnError, Scale, Task
+from bochner.cli.names import Header, Missing, OnError, Scale, Task
 from bochner.cli.quantities import seconds, settings
 from bochner.cli.reading import Reading
 from bochner.cli.screen import Screen
@@ -62,6 +62,7 @@ def fit(
     missing: options.MissingNumbers = Missing.REFUSE,
     on_error: options.Malformed = OnError.RAISE,
     format: options.FileFormat = None,
+    header: options.HeaderLine = Header.AUTO,
     test: options.TestShare = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint of an earlier run.")
@@ -104,6 +105,7 @@ def fit(
                 missing=missing,
                 on_error=on_error,
                 format=format,
+                header=header,
             ),
             task,
             asked | settings(set_),

@@ -77,6 +77,19 @@ class Format(Choice):
     NPZ = "npz"
 
 
+class Header(Choice):
+    """Whether CSV files begin with a line of names."""
+
+    AUTO = "auto"
+    YES = "yes"
+    NO = "no"
+
+    @property
+    def literal(self) -> Any:
+        """What `open_source` takes."""
+        return {"auto": "auto", "yes": True, "no": False}[self.value]
+
+
 class Part(Choice):
     """Which rows of a file that was split when the model was fitted."""
 

@@ -13,6 +13,7 @@ from bochner.cli.names import (
     LOSSES,
     SOLVERS,
     Format,
+    Header,
     Missing,
     OnError,
     Scale,
@@ -85,6 +86,10 @@ FileFormat = Annotated[
         show_default=False,
     ),
 ]  # fmt: skip
+HeaderLine = Annotated[
+    Header,
+    typer.Option("--header", help="Whether CSV files begin with names.", rich_help_panel=DATA),
+]
 TestShare = Annotated[
     float | None,
     typer.Option(

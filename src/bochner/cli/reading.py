@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bochner.cli.quantities import amount, listed
 from bochner.cli.screen import Screen
@@ -29,6 +29,7 @@ class Reading:
     missing: Missing = "refuse"
     on_error: OnError = "raise"
     format: Format | None = None
+    header: bool | Literal["auto"] = "auto"
 
     def open(
         self, data: list[str], screen: Screen, *, split: Split | None = None, memory: Any = None
@@ -47,11 +48,13 @@ class Reading:
                 missing=self.missing,
                 on_error=self.on_error,
                 format=self.format,
+                header=self.header,
                 split=split,
                 memory=memory,
                 progress=bar,
             )
         tell_skipped(source, screen)
+        tell_unnamed(source, screen)
         return source
 
     @staticmethod
@@ -65,11 +68,12 @@ class Reading:
         missing: Any,
         on_error: Any,
         format: Any,
+        header: Any,
     ) -> Reading:
         """Return the reading that options ask for."""
         names = (listed(target), weight, listed(columns), listed(drop), listed(categorical))
         kind = None if format is None else format.value
-        return Reading(*names, missing.value, on_error.value, kind)
+        return Reading(*names, missing.value, on_error.value, kind, header.literal)
 
     def settings(self) -> dict[str, Any]:
         """Return what a second run must share with the first to go on with it."""
@@ -108,6 +112,17 @@ def tell_skipped(source: FileSource, screen: Screen) -> None:
         screen.note(f"Skipped {skipped.count:,} malformed row(s):")
         for sentence in skipped.first[:MOST_TOLD]:
             screen.note(f"  {sentence}")
+
+
+def tell_unnamed(source: FileSource, screen: Screen) -> None:
+    """Say that a column without a name, which may be an index, is learned from as well."""
+    from bochner.data.files.dialect import UNNAMED
+
+    for name in source.schema.names:
+        if name.startswith(UNNAMED):
+            screen.note(
+                f"A column without a name is called {name!r}; --drop '{name}' leaves it out."
+            )
 
 
 def _one_or_several(target: tuple[str, ...]) -> Any:

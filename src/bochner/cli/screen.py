@@ -91,6 +91,7 @@ def as_options(text: str) -> str:
     >>> as_options("Say missing='own', or drop=['a'].")
     'Say --missing own, or --drop a.'
     """
+    text = text.replace("header=True", "--header yes").replace("header=False", "--header no")
     return PARAMETER.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
 
 

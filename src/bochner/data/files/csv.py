@@ -40,7 +40,8 @@ class CsvFile:
         One character, or "auto": a tab, ``;``, ``|`` or ``,``.
     header : bool or "auto"
         Whether the first record holds names. "auto": yes, unless its fields are numbers; if some
-        are and some are not, an error asks. Without names columns are called "0", "1", ...
+        are and some are not, an error asks. Without names columns are called "0", "1", ...;
+        a single one without is "unnamed 0", by its place.
     text : sequence of str
         Columns of text, even if they look like numbers.
     missing : sequence of str

@@ -23,6 +23,7 @@ Table = tuple[NDArray[np.uint8], Records, int]  # text, its records and their de
 # A comma may be a decimal point or part of a text, hence the others come first among equals.
 DELIMITERS = "\t;|,"
 LOOKED_AT = 1000  # records that vote for a delimiter
+UNNAMED = "unnamed "  # and its place: an index that pandas has written has no name
 FEW = 0.1  # share of cells of a column of numbers that may be none, and are then errors
 
 NUMBER = re.compile(rb"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
@@ -127,11 +128,7 @@ def _names(first: list[bytes], wish: Wish, where: str) -> tuple[tuple[str, ...],
 
 
 def _checked(names: list[str], where: str) -> tuple[str, ...]:
-    if "" in names:
-        raise UnreadableFile(
-            f"{where}: column {names.index('') + 1} has no name. Name every column, "
-            "or say header=False if this line is a row."
-        )
+    names = [name or f"{UNNAMED}{place}" for place, name in enumerate(names)]
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise UnreadableFile(

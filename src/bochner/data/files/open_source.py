@@ -28,7 +28,7 @@ from bochner.data.files.paths import (
 from bochner.data.files.reading_progress import Progress
 from bochner.data.files.schema import MISSING, Missing, Schema
 from bochner.data.files.split import Split
-from bochner.data.files.tables import format_of_standard_input, opened
+from bochner.data.files.tables import Header, format_of_standard_input, opened
 
 Keep = Literal["auto", "memory", "disk", "no"]
 OnError = Literal["raise", "skip"]
@@ -83,6 +83,7 @@ def open_source(
     missing: Missing = "refuse",
     on_error: OnError = "raise",
     format: Format | None = None,
+    header: Header = "auto",
     keep: Keep = "auto",
     split: Split | None = None,
     schema: Schema | None = None,
@@ -115,6 +116,8 @@ def open_source(
         Whether a malformed row is an error or is left out and counted (`skipped`).
     format : "csv", "parquet", "svmlight", "npy" or "npz"
         If neither the names nor the first bytes of the files tell.
+    header : bool or "auto"
+        Whether CSV files begin with names; "auto" looks at the first line.
     keep : "auto", "memory", "disk" or "no"
         Where rows are kept: in memory up to a fourth of the budget and in a temporary file
         beyond, always in memory, always in a file, or nowhere, so that every pass parses the files.
@@ -155,8 +158,9 @@ def open_source(
     if format is None:
         standard = files[0] == STANDARD_INPUT
         format = format_of_standard_input() if standard else format_of(files)
+    header = True if schema is not None and schema.named else header
     stamps = tuple(Stamp.of(path) for path in files if path != STANDARD_INPUT)
-    tables = tuple(opened(path, format, _texts(wishes, schema)) for path in files)
+    tables = tuple(opened(path, format, _texts(wishes, schema), header) for path in files)
     if reading.keep == "no" and schema is None and any(table.once for table in tables):
         raise ValueError(
             "Standard input can be read once, but learning takes several passes: keep='no' is for "

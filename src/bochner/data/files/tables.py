@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from os import fdopen, unlink
 from tempfile import mkstemp
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from bochner.data.files.array_table import ArrayTable
 from bochner.data.files.chunk import Chunk, SparseChunk
@@ -17,6 +17,7 @@ from bochner.data.files.parquet import ParquetTable
 from bochner.data.files.paths import SNIFFED_BYTES, STANDARD_INPUT, Format, sniffed
 
 BLOCK = 8 << 20  # about the bytes of text behind a chunk
+Header = bool | Literal["auto"]  # whether the first line holds names
 SPOOLED = ("parquet", "npy", "npz")  # formats that cannot be read from front to back
 
 
@@ -29,16 +30,24 @@ class CsvTable:
     name : str
         What errors call it.
     texts : names of columns that hold text, also if it looks like numbers
+    header : bool or "auto"
+        Whether the first line holds names.
     """
 
     singles: frozenset[str] = frozenset()
 
-    def __init__(self, file: str | BinaryIO, name: str, texts: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        file: str | BinaryIO,
+        name: str,
+        texts: Iterable[str] = (),
+        header: Header = "auto",
+    ) -> None:
         from bochner.data.files.csv import CsvFile
 
         if isinstance(file, str):
-            texts = set(texts) & set(CsvFile(file, name=name).names)
-        self.csv = CsvFile(file, name=name, text=tuple(texts))
+            texts = set(texts) & set(CsvFile(file, name=name, header=header).names)
+        self.csv = CsvFile(file, name=name, header=header, text=tuple(texts))
         self.name, self.bytes_read, self.once = name, 0, self.csv.once
         self.names, self.kinds = self.csv.names, self.csv.kinds
         self.named = self.names != tuple(map(str, range(len(self.names))))
@@ -68,7 +77,7 @@ class SparseTable:
             yield chunk
 
 
-def opened(path: str, format: Format, texts: Iterable[str]) -> Any:
+def opened(path: str, format: Format, texts: Iterable[str] = (), header: Header = "auto") -> Any:
     """Return a file as a table; standard input is put into a temporary file where it has to be."""
     file: Any = path
     name = path
@@ -77,7 +86,7 @@ def opened(path: str, format: Format, texts: Iterable[str]) -> Any:
         file = _spooled() if format in SPOOLED else sys.stdin.buffer
     match format:
         case "csv":
-            return CsvTable(file, name, texts)
+            return CsvTable(file, name, texts, header)
         case "svmlight":
             return SparseTable(file, name)
         case "parquet":
