@@ -215,7 +215,8 @@ def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> R
         return BentRows(left, batch.weight, mass, 1.0, loss, shape)
     assert isinstance(loss, Quadratic)
     curvature = loss.curvature_bound
-    left = np.ascontiguousarray(loss.gradient(batch.y, f).T / -curvature, np.float64)
+    left = np.ascontiguousarray(loss.gradient(batch.y, f).T, np.float64)
+    left /= -curvature
     return SquaredRows(left, batch.weight, mass, curvature)
 
 

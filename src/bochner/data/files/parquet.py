@@ -77,6 +77,7 @@ def _batches(file: Any, names: list[str]) -> Iterator[Any]:
     rows = max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(len(names), 1))))
     for group in range(file.num_row_groups):
         yield from file.iter_batches(rows, row_groups=[group], columns=names)
+    pyarrow().default_memory_pool().release_unused()
 
 
 def _kind(type_: Any) -> Kind:
