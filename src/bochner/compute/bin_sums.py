@@ -47,6 +47,10 @@ def scatter(
     """
     values = writable(values)
     _require_room(out, starts)
+    if out.shape[1:] != values.shape[1:]:
+        raise ValueError(
+            f"Sums of {values.shape[1:]} numbers need as much room; got {out.shape[1:]}."
+        )
 
     def add(grid: int, _: int) -> None:
         place = out[starts[grid] : starts[grid + 1]]

@@ -60,11 +60,32 @@ def _backfitting(value: Any) -> None:
     require(value.values.shape[1] == value.basis.size, "it has weights of other functions")
 
 
+def _coordinates(value: Any) -> None:
+    rows, outputs = value.rows, value.weights.shape[1]
+    groups = [*value.active.values(), *value.found.values()]
+    require(rows is not None or not groups, "it knows bins of rows that it does not know")
+    if rows is None:
+        return
+    require(rows.f.ndim == 2 and rows.f.shape[1] == outputs, "it is of other outputs")
+    require(rows.table.shape == (len(rows.f), 2 * outputs), "its rows differ in number")
+    for group in groups:
+        last = group.entries.rows.max(initial=-1)
+        require(last < len(rows.f), "an entry is of a row that is not there")
+        require(group.numbers.shape == (group.entries.count,), "its bins differ in number")
+
+
+def _system(value: Any) -> None:
+    for part in (value.residual, value.direction, value.product):
+        require(part.shape == value.solution.shape, "its parts have other shapes")
+
+
 STATES: dict[str, Callable[[Any], None]] = {
     "AveragedGradientState": _averaged,
     "AveragedWeights": _weights,
     "BackfittingState": _backfitting,
     "BinRecords": _records,
+    "ConjugateDirections": _system,
+    "CoordinateDescentState": _coordinates,
     "Entries": _entries,
     "Ledger": _ledger,
     "State": _state,

@@ -94,6 +94,8 @@ class Descent:
 
     def take(self, rows: FittedRows, bins: Bins) -> tuple[Table, float]:
         """Move the predictions; return the new weights, and by how much the model fell."""
+        if not len(self.y) == len(rows.f) == len(rows.table):
+            raise ValueError(f"There are {len(self.y)} rows; the state is of {len(rows.f)}.")
         sums, penalty = self.sums(rows, bins), bins.penalty
         minimum = minimized(sums, bins.weights, penalty.l1, penalty.l2)
         rises = self._moved(rows, bins, minimum.weights - bins.weights) + minimum.paid
