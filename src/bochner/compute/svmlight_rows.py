@@ -12,7 +12,7 @@ from bochner.compute.csv_fields import Records
 
 EMPTY, ROW = 0, 1  # what a line holds: nothing (a comment), a row, or a mistake:
 NO_PAIR, NOT_INCREASING, TOO_LARGE, BELOW_ONE = -1, -2, -3, -4
-LARGEST = np.iinfo(np.int32).max
+LARGEST = 1 << 24  # columns, all of which have names: one odd line must not fill the memory
 LEAST_PAIR = 3  # bytes of "1:" and a blank
 
 BLANK, TAB, COMMENT, COLON, ZERO = (ord(sign) for sign in " \t#:0")
