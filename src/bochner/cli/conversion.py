@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bochner.cli.table_files import SPARSE, TABLES, Columns, table_file
 from bochner.data.files.chunk import Chunk, Coded, SparseChunk
 from bochner.data.files.paths import format_of, found_files
-from bochner.data.files.tables import SparseTable, format_of_standard_input, opened
+from bochner.data.files.tables import SparseTable, count_alike, format_of_standard_input, opened
 
 LARGEST_WHOLE = 2.0**53
 MOST_COLUMNS = 10_000  # of sparse rows that are written with their zeros
@@ -28,6 +28,7 @@ def converted(
     if format is None:
         format = format_of_standard_input() if paths == ("-",) else format_of(paths)
     tables = [opened(path, format, ()) for path in paths]
+    count_alike(table for table in tables if isinstance(table, SparseTable))
     sparse = Path(out).suffix.lower() in SPARSE
     record = {"rows": 0, "skipped_rows": 0, "out": out}
     with table_file(out, TABLES | SPARSE) as file:

@@ -132,14 +132,15 @@ def learn_sparse(
             kept.add(batch)
     _require_rows(summary.rows, parsing, tally)
     width = width if known is None else len(known.names)
-    schema = known or sparse_schema(width, parsing.dtype, summary.whole)
+    zero_based = bool(parsing.tables[0].zero_based)
+    schema = known or sparse_schema(width, parsing.dtype, summary.whole, zero_based)
     if kept is not None:
         kept.n_columns = width
         kept.settle()
     return Learned(schema, Recoding(schema, {}, None), summary.rows, None, tally)
 
 
-def sparse_schema(width: int, dtype: Any, whole: bool) -> Schema:
+def sparse_schema(width: int, dtype: Any, whole: bool, zero_based: bool) -> Schema:
     """Return the schema of so many sparse columns."""
     return Schema(
         tuple(map(str, range(width))),
@@ -150,6 +151,7 @@ def sparse_schema(width: int, dtype: Any, whole: bool) -> Schema:
         named=False,
         sparse=True,
         whole=whole,
+        zero_based=zero_based,
     )
 
 

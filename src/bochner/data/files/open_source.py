@@ -28,7 +28,7 @@ from bochner.data.files.paths import (
 from bochner.data.files.reading_progress import Progress
 from bochner.data.files.schema import MISSING, Missing, Schema
 from bochner.data.files.split import Split
-from bochner.data.files.tables import Header, format_of_standard_input, opened
+from bochner.data.files.tables import Header, count_alike, format_of_standard_input, opened
 
 Keep = Literal["auto", "memory", "disk", "no"]
 OnError = Literal["raise", "skip"]
@@ -220,6 +220,7 @@ def _sparse(parsing: SparseParsing, reading: Reading, wishes: Wishes) -> FileSou
             "out."
         )
     schema = reading.schema
+    count_alike(parsing.tables, None if schema is None else schema.zero_based)
     dtype = np.dtype(reading.dtype or "float64")
     width = None if schema is None else len(schema.names)
     parsing = replace(parsing, dtype=dtype, n_columns=width)

@@ -40,6 +40,8 @@ class Schema:
         Whether rows are sparse.
     whole : bool
         Whether all targets are whole numbers.
+    zero_based : bool or None
+        Whether sparse files call the first column 0, and not 1; None if that is to be told anew.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Schema:
     named: bool = True
     sparse: bool = False
     whole: bool = False
+    zero_based: bool | None = None
 
     @property
     def n_columns(self) -> int:
@@ -128,6 +131,7 @@ def _require_plain(schema: Schema) -> None:
         "named": isinstance(schema.named, bool),
         "sparse": isinstance(schema.sparse, bool),
         "whole": isinstance(schema.whole, bool),
+        "zero_based": isinstance(schema.zero_based, bool | None),
     }
     for name, fine in checks.items():
         if not fine:

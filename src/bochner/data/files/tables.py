@@ -69,12 +69,29 @@ class SparseTable:
         self.file = SvmlightFile(file, name=name)
         self.name, self.bytes_read, self.once = name, 0, self.file.once
 
+    @property
+    def zero_based(self) -> bool:
+        """Whether the first column is called 0, and not 1."""
+        return self.file.zero_based
+
+    @zero_based.setter
+    def zero_based(self, known: bool) -> None:
+        self.file.zero_based = known
+
     def chunks(self) -> Iterator[SparseChunk]:
         """Give the rows."""
         self.bytes_read = 0
         for chunk in self.file.chunks():
             self.bytes_read += BLOCK
             yield chunk
+
+
+def count_alike(tables: Iterable[SparseTable], zero_based: bool | None = None) -> None:
+    """Have all files call the first column alike, also those that never use it."""
+    tables = tuple(tables)
+    known = any(table.zero_based for table in tables) if zero_based is None else zero_based
+    for table in tables:
+        table.zero_based = known
 
 
 def opened(path: str, format: Format, texts: Iterable[str] = (), header: Header = "auto") -> Any:
