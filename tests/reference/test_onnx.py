@@ -13,7 +13,7 @@ from bochner import (
     KernelRegressor,
 )
 from bochner.features import Binning, Centers, Fourier, Leverage, NystroemFeatures, RandomPhase
-from bochner.kernels import Cauchy, Gaussian
+from bochner.kernels import Cauchy, Gaussian, Polynomial
 
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -98,3 +98,14 @@ def test_what_is_no_product_of_matrices_is_refused(regression, tmp_path):
         with pytest.raises(ValueError, match=match):
             bochner.to_onnx(model.fit(rows, y), tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
+
+
+def test_large_weights_are_exact_in_the_export_though_not_in_the_model(regression, tmp_path):
+    X, y = single(regression[0]), regression[1]
+    model = KernelRegressor(Polynomial(2, 1.0, 0.1), features=Centers(50), random_state=0).fit(X, y)
+    basis, rows = model.expansion_.basis, X.astype(np.float64)
+    rows = rows if basis.centring.centre is None else rows - basis.centring.centre
+    kernel = (basis.kernel.factor * rows @ basis.centers.T.astype(np.float64) + 1.0) ** 2
+    exact = kernel @ model.expansion_.weights.astype(np.float64) + model.expansion_.intercept
+    found = exported(model, X, tmp_path)["predictions"]
+    np.testing.assert_allclose(found, exact, atol=1e-8)
