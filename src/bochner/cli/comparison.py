@@ -12,7 +12,7 @@ from bochner.cli.names import METHODS, Task
 from bochner.cli.pages import summary
 from bochner.cli.peak_memory import peak_memory
 from bochner.cli.quantities import amount
-from bochner.cli.reading import Reading
+from bochner.cli.reading import Reading, require_files
 from bochner.cli.screen import Screen
 from bochner.cli.tasks import chosen, estimator
 from bochner.cli.watching import watched
@@ -40,6 +40,7 @@ class Comparison:
 
     def run(self, screen: Screen) -> None:
         """Read, fit each method, judge, write the page and tell."""
+        require_files(self.data, "compare")
         train, test = self._open("train", screen), self._open("test", screen)
         decided = chosen(self.task, train, self.parameters.get("quantiles"))
         if decided.task not in COMPARED:

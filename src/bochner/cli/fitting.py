@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from bochner.cli.names import Task
 from bochner.cli.quantities import amount, duration
-from bochner.cli.reading import Reading
+from bochner.cli.reading import Reading, require_files
 from bochner.cli.screen import INTERRUPTED, Screen
 from bochner.cli.tasks import Chosen, chosen, estimator
 
@@ -42,17 +43,20 @@ class Fitting:
     def run(self, screen: Screen) -> None:
         """Read, learn, judge, save and tell."""
         began = perf_counter()
+        if self.test > 0:
+            require_files(self.data, "--test")
         unfinished = self._unfinished(screen)
         source = self._open("train", screen)
         decided = chosen(self.task, source, self.parameters.get("quantiles"))
         screen.note(f"{_size(source)}. Task: {decided.task} ({decided.why}).")
         model = self._model(decided, unfinished)
         self._learn(model, source, screen)
-        seconds = perf_counter() - began
-        scores = self._judge(model, screen)
-        summary = self._summary(decided, source, seconds, scores)
+        summary = self._summary(decided, source, perf_counter() - began)
         self._save(model, summary)
         self.checkpoint.unlink(missing_ok=True)
+        if self.test > 0:  # with the model on disk: a fit is not lost to what happens to test rows
+            summary["scores"] = self._judge(model, screen)
+            self._save(model, summary)
         screen.result(*self._result(model, summary))
 
     @property
@@ -135,17 +139,15 @@ class Fitting:
     def _judge(self, model: Any, screen: Screen) -> dict[str, float]:
         from bochner.cli.judgement import judged
 
-        if self.test == 0:
-            return {}
-        source = self._open("test", screen)
         try:
-            return judged(model, source).scores
-        finally:
-            source.close()
+            with closing(self._open("test", screen)) as source:
+                return judged(model, source).scores
+        except ValueError as error:
+            raise ValueError(f"{self.out} is fitted, but not judged. {error}") from error
+        except KeyboardInterrupt:
+            raise screen.error(f"interrupted; {self.out} is fitted.", INTERRUPTED) from None
 
-    def _summary(
-        self, decided: Chosen, source: FileSource, seconds: float, scores: dict[str, float]
-    ) -> dict[str, Any]:
+    def _summary(self, decided: Chosen, source: FileSource, seconds: float) -> dict[str, Any]:
         return {
             "task": decided.task.value,
             "files": list(source.paths),
@@ -153,7 +155,7 @@ class Fitting:
             "skipped_rows": source.skipped.count,
             "total_seconds": seconds,
             "test": {"share": self.test, "seed": self.seed} if self.test > 0 else None,
-            "scores": scores,
+            "scores": {},
             "command": self.command,
         }
 

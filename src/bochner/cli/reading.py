@@ -105,6 +105,15 @@ def opened_like(
         )
 
 
+def require_files(data: list[str], purpose: str) -> None:
+    """Refuse standard input where rows are read twice: to learn from some, to judge by others."""
+    if "-" in data:
+        raise ValueError(
+            f"Standard input can be read only once, but {purpose} reads rows to learn from, then "
+            "rows to judge by. Put the rows into a file and give its name."
+        )
+
+
 def tell_skipped(source: FileSource, screen: Screen) -> None:
     """Say how many malformed rows were left out, and which were the first."""
     skipped = source.skipped

@@ -1,0 +1,44 @@
+"""What commands leave behind and say where something is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import bochner
+from bochner.cli.app import app
+
+RNG = np.random.default_rng(0)
+ROWS = [f"{a:.4f},{b:.4f},{np.sin(a) + b:.4f}" for a, b in RNG.normal(size=(30, 2))]
+
+
+@pytest.fixture
+def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = Path("rows.csv")
+    path.write_text("\n".join(["a,b,y", *ROWS]))
+    return path
+
+
+def call(*arguments: str, **options: object) -> Result:
+    return CliRunner().invoke(app, arguments, **options)
+
+
+def test_a_model_is_kept_where_there_is_no_row_to_judge_it_by(rows):
+    result = call("fit", str(rows), "-t", "y", "--test", "0.001", "-o", "m.bochner", "--json")
+    assert result.exit_code == 1
+    assert "m.bochner is fitted" in json.loads(result.stdout)["error"]
+    assert bochner.load("m.bochner").n_features_in_ == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [["fit", "-", "--test", "0.3", "-o", "m.bochner"], ["compare", "-"]]
+)
+def test_standard_input_is_refused_before_the_work_where_rows_are_read_twice(rows, arguments):
+    result = call(*arguments, "-t", "y", input=rows.read_text())
+    assert result.exit_code == 1
+    assert "Put the rows into a file" in result.stderr
