@@ -63,7 +63,7 @@ class ParquetTable:
         numbers = tuple(name for name in names if kinds[name] == "number")
         texts = tuple(name for name in names if kinds[name] == "text")
         first = 1
-        with pyarrow().parquet.ParquetFile(self.name) as file:
+        with pyarrow().parquet.ParquetFile(self.name, pre_buffer=False) as file:
             for batch in _batches(file, [*numbers, *texts]):
                 lines = np.arange(first, first + batch.num_rows, dtype=np.int64)
                 coded = tuple(_coded(batch.column(name)) for name in texts)
@@ -77,7 +77,6 @@ def _batches(file: Any, names: list[str]) -> Iterator[Any]:
     rows = max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(len(names), 1))))
     for group in range(file.num_row_groups):
         yield from file.iter_batches(rows, row_groups=[group], columns=names)
-    pyarrow().default_memory_pool().release_unused()
 
 
 def _kind(type_: Any) -> Kind:
