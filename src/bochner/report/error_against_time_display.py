@@ -143,26 +143,24 @@ class ErrorAgainstTimeDisplay:
     def plot(self, ax: Any = None) -> ErrorAgainstTimeDisplay:
         """Draw the points with their names; return self."""
         ax = axes(ax)
-        front = set(self.front)
+        front, times = set(self.front), [max(seconds, 1e-3) for seconds in self.seconds]
         for place, name in enumerate(self.names):
-            size = _area(self.memory[place])
-            bold = name in front
-            ax.scatter(
-                max(self.seconds[place], 1e-3),
-                self.errors[place],
-                s=size,
-                alpha=0.8 if bold else 0.45,
-            )
-            offset = (np.sqrt(size) / 2 + 3, 3)
-            ax.annotate(
-                str(name),
-                (max(self.seconds[place], 1e-3), self.errors[place]),
-                xytext=offset,
-                textcoords="offset points",
-                fontweight="bold" if bold else "normal",
-            )
+            size, alpha = _area(self.memory[place]), 0.8 if name in front else 0.45
+            ax.scatter(times[place], self.errors[place], s=size, alpha=alpha)
         self._scales(ax)
         ax.set(xlabel="seconds of training", ylabel=self.error_name)
+        points = ax.transAxes.inverted().transform(
+            ax.transData.transform(np.column_stack([times, self.errors]).reshape(-1, 2))
+        )
+        for place, name in enumerate(self.names):
+            near = np.abs(points[:place] - points[place]) < (0.2, 0.06)
+            ax.annotate(
+                str(name),
+                (times[place], self.errors[place]),
+                textcoords="offset points",
+                fontweight="bold" if name in front else "normal",
+                **_beside(_area(self.memory[place]), int(near.all(axis=1).sum())),
+            )
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -180,3 +178,14 @@ class ErrorAgainstTimeDisplay:
 def _area(memory: int | None) -> float:
     """Return the area of a point, in proportion to memory: 1 GB is a point of 12 by 12."""
     return 64.0 if memory is None else float(np.clip(144 * memory / 1e9, 16, 900))
+
+
+def _beside(area: float, neighbours: int) -> dict[str, Any]:
+    """Return where a name stands: right, or where earlier names leave room."""
+    reach = float(np.sqrt(area)) / 2 + 3
+    across, up = [(1, 1), (1, -1), (-1, 1), (-1, -1)][neighbours % 4]
+    return {
+        "xytext": (across * reach, 3 if up > 0 else -3),
+        "ha": "left" if across > 0 else "right",
+        "va": "bottom" if up > 0 else "top",
+    }
