@@ -42,3 +42,23 @@ def test_standard_input_is_refused_before_the_work_where_rows_are_read_twice(row
     result = call(*arguments, "-t", "y", input=rows.read_text())
     assert result.exit_code == 1
     assert "Put the rows into a file" in result.stderr
+
+
+def test_compare_needs_no_target_where_the_format_has_one(rows):
+    assert call("convert", str(rows), "rows.svm", "-t", "y").exit_code == 0
+    result = call("compare", "rows.svm", "--methods", "direct", "--report", "c.html", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["methods"][0]["error"] is None
+
+
+def test_compare_without_a_target_says_what_is_needed(rows):
+    result = call("compare", str(rows))
+    assert result.exit_code == 1
+    assert "there is no --target" in result.stderr
+
+
+def test_compare_fails_where_every_method_does(rows):
+    options = ["--loss", "huber", "--methods", "direct", "--report", "c.html", "--json"]
+    result = call("compare", str(rows), "-t", "y", *options)  # "direct" is for the squared loss
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["methods"][0]["error"] is not None

@@ -28,12 +28,14 @@ def _methods(given: list[str]) -> list[str]:
     for name in names:
         if name not in METHODS:
             raise typer.BadParameter(f"methods are {', '.join(METHODS)}; got {name!r}.")
+    if not names:
+        raise typer.BadParameter(f"there must be one at least of {', '.join(METHODS)}; got none.")
     return list(dict.fromkeys(names))
 
 
 def compare(
     data: options.Data,
-    target: options.Target,
+    target: options.Target = None,
     methods: Annotated[
         list[str],
         typer.Option(

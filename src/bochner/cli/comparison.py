@@ -7,13 +7,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
+import typer
+
 from bochner.cli.judgement import judged
 from bochner.cli.names import METHODS, Task
 from bochner.cli.pages import summary
 from bochner.cli.peak_memory import peak_memory
 from bochner.cli.quantities import amount
 from bochner.cli.reading import Reading, require_files
-from bochner.cli.screen import Screen
+from bochner.cli.screen import FAILED, Screen
 from bochner.cli.tasks import chosen, estimator
 from bochner.cli.watching import watched
 from bochner.data import Split
@@ -45,7 +47,8 @@ class Comparison:
         decided = chosen(self.task, train, self.parameters.get("quantiles"))
         if decided.task not in COMPARED:
             raise ValueError(
-                f"Methods are compared by --task {', '.join(COMPARED)}; got {decided.task}."
+                f"Methods are compared by --task {', '.join(COMPARED)}; got {decided.task} "
+                f"({decided.why})."
             )
         screen.note(
             f"{train.n_rows:,} rows to learn from, {test.n_rows:,} to judge by. "
@@ -61,6 +64,8 @@ class Comparison:
         )
         report.write(self.page)
         screen.result(*self._result(report))
+        if all(run.error is not None for run in runs):
+            raise typer.Exit(FAILED)
 
     def _open(self, part: Literal["train", "test"], screen: Screen) -> FileSource:
         split = Split(part, self.test, self.parameters["random_state"])

@@ -20,7 +20,7 @@ EXAMPLES = """Examples:
 
   bochner fit 'parts/*.parquet' -t label --test 0.2 --time 5m --memory 2GB --out m.bochner
 
-  bochner fit rows.svm -t 0 --solver cdsg --set alpha=1e-6 --out m.bochner
+  bochner fit rows.svm --solver cdsg --set alpha=1e-6 --out m.bochner
 
   bochner fit houses.csv --target price --out price.bochner --resume
 """
