@@ -42,8 +42,8 @@ Model = Annotated[
 Target = Annotated[
     list[str] | None,
     typer.Option(
-        "--target", "-t", metavar="NAME", help="The column to predict; several: a,b.",
-        rich_help_panel=DATA, show_default=False,
+        "--target", "-t", metavar="NAME", rich_help_panel=DATA, show_default=False,
+        help="The column to predict; several: a,b. A name with a comma: '\"a,b\"'.",
     ),
 ]  # fmt: skip
 Weight = Annotated[

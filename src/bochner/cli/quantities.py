@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import re
 from typing import Any
 
@@ -49,10 +50,20 @@ def memory(text: str) -> int:
 def listed(texts: list[str] | None) -> tuple[str, ...]:
     """Return names that were given one by one, or several separated by commas.
 
-    >>> listed(["a,b", "c"])
-    ('a', 'b', 'c')
+    A name that has a comma itself stands in double quotes, as in a CSV file.
+
+    >>> listed(["a,b", "c", '"d, e"'])
+    ('a', 'b', 'c', 'd, e')
     """
-    return tuple(name.strip() for text in texts or () for name in text.split(",") if name.strip())
+    names = (name.strip() for text in texts or () for name in _separated(text))
+    return tuple(name for name in names if name)
+
+
+def _separated(text: str) -> list[str]:
+    try:
+        return next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:
+        raise typer.BadParameter(f"names are separated by commas; got {text!r}.") from None
 
 
 class Shares(tuple[float, ...]):

@@ -1,4 +1,4 @@
-"""What commands leave behind and say where something is wrong."""
+"""Commands at the edge: odd names, no rows, and what is left where something is wrong."""
 
 from __future__ import annotations
 
@@ -62,3 +62,10 @@ def test_compare_fails_where_every_method_does(rows):
     result = call("compare", str(rows), "-t", "y", *options)  # "direct" is for the squared loss
     assert result.exit_code == 1
     assert json.loads(result.stdout)["methods"][0]["error"] is not None
+
+
+def test_a_column_whose_name_has_a_comma_can_be_named(rows):
+    rows.write_text("\n".join(['a,b,"y, net"', *ROWS]))
+    result = call("fit", str(rows), "-t", '"y, net"', "-o", "m.bochner", "--json")
+    assert result.exit_code == 0, result.output
+    assert bochner.read_header("m.bochner").names == ["a", "b"]
