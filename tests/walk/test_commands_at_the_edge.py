@@ -69,3 +69,11 @@ def test_a_column_whose_name_has_a_comma_can_be_named(rows):
     result = call("fit", str(rows), "-t", '"y, net"', "-o", "m.bochner", "--json")
     assert result.exit_code == 0, result.output
     assert bochner.read_header("m.bochner").names == ["a", "b"]
+
+
+def test_a_page_tells_a_command_that_a_shell_takes_as_it_was_given(rows, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["bochner", "compare", "my rows.csv", "-t", "y"])
+    rows.rename("my rows.csv")
+    result = call("compare", "my rows.csv", "-t", "y", "-m", "direct", "--report", "c.html")
+    assert result.exit_code == 0, result.output
+    assert "&#39;my rows.csv&#39; -t y" in Path("c.html").read_text()

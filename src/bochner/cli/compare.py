@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -112,5 +113,5 @@ def compare(
             asked | settings(set_) | {"random_state": seed, "max_seconds": time},
             test,
             report,
-            " ".join(["bochner", *sys.argv[1:]]),
+            shlex.join(["bochner", *sys.argv[1:]]),
         ).run(screen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Annotated, Any
 
@@ -62,7 +63,7 @@ def evaluate(
         record: dict[str, Any] = {"rows": judgement.rows, "scores": judgement.scores}
         lines = [f"{name:<24} {value:.6g}" for name, value in judgement.scores.items()]
         if report is not None:
-            command = " ".join(["bochner", *sys.argv[1:]])
+            command = shlex.join(["bochner", *sys.argv[1:]])
             page_of_one(fitted, judgement, source, command).write(report)
             record["report"] = str(report)
             lines.append(f"{'page':<24} {report}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -114,5 +115,5 @@ def fit(
             out,
             checkpoint_every,
             resume,
-            " ".join(["bochner", *sys.argv[1:]]),
+            shlex.join(["bochner", *sys.argv[1:]]),
         ).run(screen)
