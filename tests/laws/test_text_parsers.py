@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from bochner.data.files.chunk import BAD_SHOWN, UnreadableFile
@@ -87,6 +87,8 @@ def test_what_is_written_by_the_csv_module_is_read(rows, delimiter, ends, quotin
     written = io.StringIO()
     writer = csv.writer(written, delimiter=delimiter, lineterminator=ends, quoting=quoting)
     writer.writerows([("number", "one", "other"), *rows])
+    # Without quotes a carriage return at the end of a line is part of the line's end.
+    assume(quoting == csv.QUOTE_ALL or not any(row[2].endswith("\r") for row in rows))
     content = written.getvalue().encode()
     chunk = table(content, text=("one", "other"), delimiter=delimiter)
     assert chunk.bad == ()
