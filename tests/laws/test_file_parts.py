@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from bochner.data import open_source
@@ -35,3 +39,20 @@ def test_an_index_that_no_memory_holds_is_a_malformed_row(tmp_path):
     with pytest.raises(ValueError, match=r"line 2: expected an index of at most 16777216"):
         open_source(path)
     assert open_source(path, on_error="skip").n_columns == 1
+
+
+def test_numbers_in_another_notation_are_categories_if_said_so_and_can_be_left_out(tmp_path):
+    (path,) = written(tmp_path, **{"a.csv": "p;q;y\n1,5;1;2\n2,5;1;3\n"})
+    with pytest.raises(ValueError, match=r'not written like 1234\.5, but "1,5"'):
+        open_source(path, "y")
+    assert open_source(path, "y", drop=["p"]).schema.names == ("q",)
+    categories = open_source(path, "y", categorical=["p"]).schema.categories
+    assert categories == (("1,5", "2,5"), None)
+
+
+def test_standard_input_needs_no_labels_to_be_predicted(tmp_path, monkeypatch):
+    (path,) = written(tmp_path, **{"a.csv": "a,y\n1,oak\n2,ash\n"})
+    data = io.BufferedReader(io.BytesIO(b"a\n3\n"))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
+    source = open_source("-", schema=open_source(path, "y").schema, keep="no")
+    assert [batch.X.tolist() for batch in source.batches(10)] == [[[3.0]]]

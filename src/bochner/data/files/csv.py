@@ -43,7 +43,7 @@ class CsvFile:
         are and some are not, an error asks. Without names columns are called "0", "1", ...;
         a single one without is "unnamed 0", by its place.
     text : sequence of str
-        Columns of text, even if they look like numbers.
+        Columns of text, even if they look like numbers; names of no column are not looked at.
     missing : sequence of str
         Cells that mean that a value is missing, in quotes or not, blanks around them ignored.
 

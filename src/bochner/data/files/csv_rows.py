@@ -13,7 +13,14 @@ from bochner.compute.decimal import HARD, WHOLE, WRONG, read_decimals
 from bochner.compute.markers import Markers
 from bochner.compute.pool import each_tile
 from bochner.data.files.blocks import Block
-from bochner.data.files.chunk import BAD_SHOWN, BadRow, Chunk, expected_number, shown
+from bochner.data.files.chunk import (
+    BAD_SHOWN,
+    BadRow,
+    Chunk,
+    UnreadableFile,
+    expected_number,
+    shown,
+)
 from bochner.data.files.coding import Column
 from bochner.data.files.dialect import Dialect, content, listed
 
@@ -39,6 +46,9 @@ class Layout:
             raise ValueError(
                 f"columns must be different ones of {listed(dialect.names)}; got {listed(wanted)}."
             )
+        for name in wanted:
+            if name in dialect.odd:
+                raise UnreadableFile(dialect.odd[name])
         names = sorted(wanted, key=lambda name: kinds[name] == "text")
         numbers = sum(kinds[name] == "number" for name in names)
         at = {name: place for place, name in enumerate(names)}

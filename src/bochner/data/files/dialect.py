@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -35,12 +35,16 @@ OTHER_NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class Dialect:
-    """The delimiter, names and kinds of columns, and how many records are names (0 or 1)."""
+    """The delimiter, names and kinds of columns, and how many records are names (0 or 1).
+
+    `odd` says of columns what is odd about them: an error where they are wanted.
+    """
 
     delimiter: int
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     headers: int
+    odd: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,9 @@ def told(file: Input, wish: Wish) -> Dialect:
         )
     first = _cells(text, some, delimiter, columns)
     names, headers = _names(first, wish, f"{file.name}, line {int(some.lines[0])}")
-    kinds = _kinds((text, some[headers:], delimiter), wish, names, file.name)
-    return Dialect(delimiter, names, kinds, headers)
+    kinds, odd = _kinds((text, some[headers:], delimiter), wish, names)
+    odd = {name: f"{file.name}: {why}" for name, why in odd.items()}
+    return Dialect(delimiter, names, kinds, headers, odd)
 
 
 def _cuts(text: NDArray[np.uint8], wish: Wish) -> tuple[NDArray[np.uint8], Cuts] | None:
@@ -147,35 +152,41 @@ def _decoded(cell: bytes, where: str) -> str:
         ) from error
 
 
-def _kinds(table: Table, wish: Wish, names: tuple[str, ...], where: str) -> tuple[Kind, ...]:
-    texts = set(wish.text)
-    if texts - set(names):
-        raise ValueError(
-            f"text must name columns of {listed(names)}; got {listed(sorted(texts - set(names)))}."
-        )
-    places = np.arange(len(names))
+def _kinds(
+    table: Table, wish: Wish, names: tuple[str, ...]
+) -> tuple[tuple[Kind, ...], dict[str, str]]:
+    """Return the kinds of columns, and what is odd about some."""
+    texts, places = set(wish.text), np.arange(len(names))
     text, some, delimiter = table
     starts, stops, _ = fields(text, some, delimiter, places, len(names))
     numbers = _are_numbers(text, (starts, stops), wish.markers)
+    odd = {}
     for j in np.flatnonzero(~numbers):
-        if names[j] not in texts:
-            cells = zip(starts[:LOOKED_AT, j], stops[:LOOKED_AT, j], strict=True)
-            _refuse_other_numbers([content(text, *cell) for cell in cells], where, names[j], wish)
-    return tuple(
+        cells = zip(starts[:LOOKED_AT, j], stops[:LOOKED_AT, j], strict=True)
+        other = _other_number([content(text, *cell) for cell in cells], wish.markers)
+        if other is not None and names[j] not in texts:
+            odd[names[j]] = _refusal(names[j], other)
+    kinds: list[Kind] = [
         "number" if number and name not in texts else "text"
         for name, number in zip(names, numbers, strict=True)
-    )
+    ]
+    return tuple(kinds), odd
 
 
-def _refuse_other_numbers(cells: list[bytes], where: str, name: str, wish: Wish) -> None:
-    """Refuse to take numbers in another notation for text, which would train a nonsense."""
-    filled = [cell for cell in cells if cell.strip(b" \t") not in wish.markers.words]
+def _other_number(cells: list[bytes], markers: Markers) -> bytes | None:
+    """Return a number in another notation if nearly all cells hold such."""
+    filled = [cell for cell in cells if cell.strip(b" \t") not in markers.words]
     others = [cell for cell in filled if OTHER_NUMBER.fullmatch(cell)]
-    if len(others) > (1 - FEW) * len(filled):
-        raise UnreadableFile(
-            f'{where}: column "{name}" seems to hold numbers that are not written like 1234.5, but '
-            f'{shown(others[0])}. Rewrite them, or say text=("{name}",) if they are text.'
-        )
+    return others[0] if len(others) > (1 - FEW) * len(filled) else None
+
+
+def _refusal(name: str, cell: bytes) -> str:
+    """Return why numbers in another notation are no text: they would train a nonsense."""
+    return (
+        f'column "{name}" seems to hold numbers that are not written like 1234.5, but '
+        f"{shown(cell)}. Rewrite them, say categorical=[{name!r}] if they are categories, or "
+        f"leave them out: drop=[{name!r}]."
+    )
 
 
 def _are_numbers(

@@ -45,8 +45,6 @@ class CsvTable:
     ) -> None:
         from bochner.data.files.csv import CsvFile
 
-        if isinstance(file, str):
-            texts = set(texts) & set(CsvFile(file, name=name, header=header).names)
         self.csv = CsvFile(file, name=name, header=header, text=tuple(texts))
         self.name, self.bytes_read, self.once = name, 0, self.csv.once
         self.names, self.kinds = self.csv.names, self.csv.kinds
