@@ -56,3 +56,11 @@ def test_standard_input_needs_no_labels_to_be_predicted(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
     source = open_source("-", schema=open_source(path, "y").schema, keep="no")
     assert [batch.X.tolist() for batch in source.batches(10)] == [[[3.0]]]
+
+
+def test_text_of_one_file_is_text_in_all_even_if_it_looks_like_numbers(tmp_path):
+    first, second = "zip,y\n01234,a\nA12,01\n", "zip,y\n01234,01\n02345,02\n"
+    source = open_source(written(tmp_path, **{"a.csv": first, "b.csv": second}), "y")
+    assert source.schema.categories == (("01234", "02345", "A12"),)
+    assert source.schema.labels == ("01", "02", "a")
+    assert source.take(slice(2, 4)).y.tolist() == ["01", "02"]

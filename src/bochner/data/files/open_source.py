@@ -29,7 +29,13 @@ from bochner.data.files.paths import (
 from bochner.data.files.reading_progress import Progress
 from bochner.data.files.schema import MISSING, Missing, Schema
 from bochner.data.files.split import Split
-from bochner.data.files.tables import Header, count_alike, format_of_standard_input, opened
+from bochner.data.files.tables import (
+    CsvTable,
+    Header,
+    count_alike,
+    format_of_standard_input,
+    opened,
+)
 
 Keep = Literal["auto", "memory", "disk", "no"]
 OnError = Literal["raise", "skip"]
@@ -187,6 +193,9 @@ def _table(
     if isinstance(first, ArrayTable):
         wishes = first.meant(wishes)
     layout = wishes.layout(first) if schema is None else layout_of(schema, first)
+    tables = tuple(
+        table.with_texts(layout.texts) if isinstance(table, CsvTable) else table for table in tables
+    )
     for table in tables:
         require_kinds(layout, table)
     dtype = np.dtype(reading.dtype or _dtype(layout, tables))

@@ -45,10 +45,21 @@ class CsvTable:
     ) -> None:
         from bochner.data.files.csv import CsvFile
 
+        self.file, self.header = file, header
         self.csv = CsvFile(file, name=name, header=header, text=tuple(texts))
         self.name, self.bytes_read, self.once = name, 0, self.csv.once
         self.names, self.kinds = self.csv.names, self.csv.kinds
         self.named = self.names != tuple(map(str, range(len(self.names))))
+
+    def with_texts(self, texts: Iterable[str]) -> CsvTable:
+        """Return the table in which these columns hold text, as in other files of it.
+
+        What looks like numbers there would lose its zeros: 01234 is no 1234.
+        """
+        numbers = {n for n, kind in zip(self.names, self.kinds, strict=True) if kind == "number"}
+        if self.once or numbers.isdisjoint(texts):
+            return self
+        return CsvTable(self.file, self.name, texts, self.header)
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
         """Give the rows of these columns."""
