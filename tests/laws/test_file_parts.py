@@ -6,6 +6,7 @@ import io
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from bochner.data import open_source
@@ -64,3 +65,15 @@ def test_text_of_one_file_is_text_in_all_even_if_it_looks_like_numbers(tmp_path)
     assert source.schema.categories == (("01234", "02345", "A12"),)
     assert source.schema.labels == ("01", "02", "a")
     assert source.take(slice(2, 4)).y.tolist() == ["01", "02"]
+
+
+def test_columns_beside_those_of_x_in_an_archive_can_be_chosen(tmp_path):
+    X = np.arange(6.0).reshape(3, 2)
+    np.savez(tmp_path / "a.npz", X=X, y=[1, 2, 3], z=[4, 5, 6])
+    assert open_source(tmp_path / "a.npz", drop=["0"]).schema.names == ("1",)
+    other = open_source(tmp_path / "a.npz", target="1")
+    assert other.schema.names == ("0",)
+    assert other.take(slice(0, 3)).y.tolist() == [1, 3, 5]
+    assert open_source(tmp_path / "a.npz").schema.targets == ("y",)
+    chosen = open_source(tmp_path / "a.npz", columns=["z", "0"])
+    assert chosen.take(slice(0, 3)).X.tolist() == [[4, 0], [5, 2], [6, 4]]

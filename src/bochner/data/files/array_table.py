@@ -65,7 +65,7 @@ class ArrayTable:
             wishes,
             target=target if targets and wishes.target is None else wishes.target,
             weight="weight" if wishes.weight is None and "weight" in others else wishes.weight,
-            columns=self.features if wishes.columns is None and others else wishes.columns,
+            drop=(*wishes.drop, *others) if wishes.columns is None else wishes.drop,
         )
 
     def _add(self, name: str, array: NDArray[Any], rows: int) -> None:

@@ -205,6 +205,7 @@ def _table(
         return FileStream(parsing, replace(schema, missing=reading.missing), None)
     kept: KeptRows | None = None
     in_place = isinstance(first, ArrayTable) and len(tables) == 1 and reading.keep == "auto"
+    in_place = in_place and set(layout.names) <= set(first.features)
     if in_place and stamps and reading.on_error == "raise" and not layout.texts:
         kept = KeptArray(first, stamps[0], layout, dtype, reading.split)
     elif reading.keep != "no":
