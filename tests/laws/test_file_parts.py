@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from types import SimpleNamespace
 
@@ -77,3 +78,11 @@ def test_columns_beside_those_of_x_in_an_archive_can_be_chosen(tmp_path):
     assert open_source(tmp_path / "a.npz").schema.targets == ("y",)
     chosen = open_source(tmp_path / "a.npz", columns=["z", "0"])
     assert chosen.take(slice(0, 3)).X.tolist() == [[4, 0], [5, 2], [6, 4]]
+
+
+def test_an_array_file_that_is_cut_off_while_it_is_read_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("bochner.data.files.array_table.CHUNK_ROWS", 1_024)
+    path = tmp_path / "a.npy"
+    np.save(path, np.ones((4_096, 2)))
+    with pytest.raises(ValueError, match="has changed while it was being read"):
+        open_source(path, progress=lambda progress: os.truncate(path, 100))

@@ -17,6 +17,7 @@ from bochner.data.border import NUMBERS
 from bochner.data.files.chunk import Chunk, Coded, UnreadableFile
 from bochner.data.files.growing import DROP
 from bochner.data.files.layout import Wishes
+from bochner.data.files.paths import Stamp
 
 CHUNK_ROWS = 65_536
 CHUNK_BYTES = 1 << 24
@@ -39,7 +40,7 @@ class ArrayTable:
     named = False
 
     def __init__(self, path: str) -> None:
-        self.name, self.bytes_read = path, 0
+        self.name, self.bytes_read, self.stamp = path, 0, Stamp.of(path)
         arrays = _archived(path) if zipfile.is_zipfile(path) else {"X": _mapped(path, 0)}
         X = arrays.pop(_rows(path, arrays))
         self.columns = {str(j): X[:, j] for j in range(X.shape[1])}
@@ -87,6 +88,7 @@ class ArrayTable:
         texts = tuple(name for name in names if kinds[name] == "text")
         step = max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(len(names), 1))))
         for start in range(0, self.n_rows, step):
+            self.stamp.require()  # to read behind the end of a mapped file is a crash
             rows = slice(start, min(start + step, self.n_rows))
             found = np.empty((rows.stop - start, len(numbers)))
             for place, name in enumerate(numbers):
