@@ -86,3 +86,8 @@ def test_an_array_file_that_is_cut_off_while_it_is_read_is_an_error(tmp_path, mo
     np.save(path, np.ones((4_096, 2)))
     with pytest.raises(ValueError, match="has changed while it was being read"):
         open_source(path, progress=lambda progress: os.truncate(path, 100))
+
+
+def test_a_row_with_two_mistakes_is_counted_once(tmp_path):
+    (path,) = written(tmp_path, **{"a.csv": "a,y,w\n1,2,3\n2,,\n"})
+    assert open_source(path, "y", "w", on_error="skip").skipped.count == 1

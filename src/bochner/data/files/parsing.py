@@ -94,12 +94,13 @@ class TableParsing(Parsing):
         for name in layout.wanted:
             cells = _cells(chunk, name)
             if isinstance(cells, Coded):
-                bad = cells.codes < 0 if name in needed else np.zeros(0, bool)
+                bad = cells.codes < 0 if name in needed else np.zeros(len(chunk), bool)
             elif name in needed:
                 bad = ~np.isfinite(cells)
                 bad = bad | (cells < 0) if name == layout.weight else bad
             else:
                 bad = np.isinf(cells)
+            bad &= good  # so that a row is counted once
             if bad.any():
                 good[bad] = False
                 self._tell(chunk, name, bad, file, tally)
