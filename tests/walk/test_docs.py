@@ -18,8 +18,8 @@ PAGES = sorted(
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]
     if "_build" not in page.parts
 )
-# Pieces of the estimators, which `bochner` itself exports, and the command.
-INSIDE = {"cli", "estimators", "compute"}
+# Pieces of estimators and model files, which `bochner` itself exports, and the command.
+INSIDE = {"cli", "compute", "estimators", "persist"}
 PACKAGES = ["bochner"] + [
     f"bochner.{module.name}"
     for module in iter_modules(bochner.__path__)
