@@ -88,7 +88,7 @@ class FileStream(FileSource, Stream):
         names = vocabularies(parsing, self.schema) if isinstance(parsing, TableParsing) else {}
         for batch in parsing.batches(tally, names):
             if self.schema.missing == "refuse":
-                tally.require_complete()
+                tally.require_complete(self.schema)
             yield Recoding(self.schema, {}, labels_of(parsing, names))(batch)
         if self._learned is None:
             self._tally = tally

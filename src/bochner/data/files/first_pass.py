@@ -111,7 +111,7 @@ def learn_table(
             kept.add(block)
     _require_rows(summary.rows, parsing, tally)
     if missing == "refuse":
-        tally.require_complete()
+        tally.require_complete(known)
     rows = None if sample is None else sample.rows()
     schema, recoding = _schema(parsing, names, summary, known, missing, rows)
     if kept is not None:

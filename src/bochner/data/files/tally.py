@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from bochner.data.files.chunk import BadRow
 
+if TYPE_CHECKING:
+    from bochner.data.files.schema import Schema
+
 SHOWN = 10
+TO_PREDICT = (
+    "The model was fitted to rows without any: fill them in, or fit with missing='own', 'mean' or "
+    "'median'."
+)
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,8 @@ class Tally:
             count, file, line = count + before.count, before.file, before.line
         self.missing[column] = MissingCells(count, file, line)
 
-    def require_complete(self) -> None:
-        """Refuse missing cells."""
+    def require_complete(self, known: Schema | None) -> None:
+        """Refuse missing cells; `known` is the schema of a model that was fitted without them."""
         if not self.missing:
             return
         column, cells = next(iter(self.missing.items()))
@@ -67,11 +75,17 @@ class Tally:
         also = f" {others} other column(s) have missing values, too." if others else ""
         raise ValueError(
             f"Column {column!r} has {cells.count} missing value(s), the first in {cells.file}, "
-            f"line {cells.line}.{also} Say what is to become of them: missing='own' (alike, and "
-            f"unlike all numbers), 'mean' or 'median'; or leave it out: drop=[{column!r}]."
+            f"line {cells.line}.{also} {_to_learn(column) if known is None else TO_PREDICT}"
         )
 
     @property
     def skipped(self) -> SkippedRows:
         """What was left out."""
         return SkippedRows(self.bad, tuple(self.first))
+
+
+def _to_learn(column: str) -> str:
+    return (
+        "Say what is to become of them: missing='own' (alike, and unlike all numbers), 'mean' or "
+        f"'median'; or leave it out: drop=[{column!r}]."
+    )
