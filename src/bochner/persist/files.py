@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -66,16 +68,15 @@ def load(path: Path) -> Any:
     ModelFileError
         If the file is truncated, altered, of another kind, or of a newer version.
     """
-    with open(path, "rb") as file:
+    with _named(path), open(path, "rb") as file:
         known = container.contents(file)
         text = told(known)
-        arrays = container.arrays(file, known)
-    decoder = Decoder(arrays)
-    for record in text["records"]:
-        decoder.record(record)
-    model = decoder(text["model"])
-    if not isinstance(model, BaseEstimator | TwoSampleTest):
-        raise ModelFileError("The file holds no model.")
+        decoder = Decoder(container.arrays(file, known))
+        for record in text["records"]:
+            decoder.record(record)
+        model = decoder(text["model"])
+        if not isinstance(model, BaseEstimator | TwoSampleTest):
+            raise ModelFileError("The file holds no model.")
     return model
 
 
@@ -84,5 +85,14 @@ def read_header(path: Path) -> Header:
 
     The digest is not checked, since that takes all bytes of the file: `load` does.
     """
-    with open(path, "rb") as file:
+    with _named(path), open(path, "rb") as file:
         return header_of(container.contents(file), os.fstat(file.fileno()).st_size)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let an error begin with the name of the file that it is about."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from error
