@@ -77,3 +77,35 @@ def test_a_page_tells_a_command_that_a_shell_takes_as_it_was_given(rows, monkeyp
     result = call("compare", "my rows.csv", "-t", "y", "-m", "direct", "--report", "c.html")
     assert result.exit_code == 0, result.output
     assert "&#39;my rows.csv&#39; -t y" in Path("c.html").read_text()
+
+
+@pytest.fixture
+def model(rows: Path) -> str:
+    assert call("fit", str(rows), "-t", "y", "-o", "m.bochner").exit_code == 0
+    return "m.bochner"
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.npy", "p.parquet"])
+def test_no_rows_are_refused_whatever_is_written(rows, model, name):
+    rows.write_text("a,b\n")
+    for command in (["predict", model, str(rows), "-o", name], ["convert", str(rows), name]):
+        result = call(*command)
+        assert result.exit_code == 1, result.output
+        assert "no rows" in result.stderr
+        assert not Path(name).exists()
+
+
+def test_predict_advises_no_option_that_it_does_not_have(rows, model):
+    rows.write_text("a,b\n1,\n")
+    result = call("predict", model, str(rows), "-o", "p.csv")
+    assert result.exit_code == 1
+    assert "line 2" in result.stderr
+    assert "fit with --missing own" in result.stderr
+    assert "--drop" not in result.stderr
+
+
+def test_an_error_about_a_model_names_its_file(rows):
+    Path("half.bochner").write_bytes(b"this is no model at all")
+    result = call("predict", "half.bochner", str(rows), "-o", "p.csv")
+    assert result.exit_code == 1
+    assert "half.bochner: " in result.stderr

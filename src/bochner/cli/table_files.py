@@ -18,6 +18,7 @@ from bochner.data.files.parquet import pyarrow
 from bochner.persist.replacing import replacing
 
 Columns = dict[str, NDArray[Any]]
+NO_ROWS = "There are no rows to write: the data have none. Nothing was written."
 
 
 class TableFile(ABC):
@@ -68,6 +69,11 @@ class CsvTable(TableFile):
         writer.writerows(zip(*(_cells(column) for column in columns.values()), strict=True))
         self.file.write(text.getvalue().encode())
 
+    def end(self) -> None:
+        """Refuse a file without even names."""
+        if not self.begun:
+            raise ValueError(NO_ROWS)
+
 
 def _cells(column: NDArray[Any]) -> list[Any]:
     cells = column.astype(str) if column.dtype == np.float32 else column
@@ -92,7 +98,7 @@ class ParquetTable(TableFile):
     def end(self) -> None:
         """Write the index of the row groups."""
         if self._writer is None:
-            raise ValueError("There are no rows to write.")
+            raise ValueError(NO_ROWS)
         self._writer.close()
 
 
@@ -116,6 +122,8 @@ class ArrayFile(TableFile):
 
     def end(self) -> None:
         """Write the number of rows into the header."""
+        if self._shape[0] == 0:
+            raise ValueError(NO_ROWS)
         self.file.seek(0)
         self._write_header(self._shape[1])
 
