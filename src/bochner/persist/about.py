@@ -28,7 +28,7 @@ def about(model: Any, summary: dict[str, Any] | None) -> dict[str, Any]:
         "model": type(model).__name__,
         "parameters": {k: plain(v) for k, v in parameters.items() if k != "callbacks"},
         "columns": None if columns is None else int(columns),
-        "names": plain(names if table is None else list(table.names)),
+        "names": plain(names if table is None else np.array(table.names, object)),
         "categories": {} if table is None else _categories(table),
         "labels": plain(known.get("classes_")),
         "scaling": _scaling(known.get("scaling_")),
@@ -74,7 +74,14 @@ def plain(value: Any) -> Any:
 
 def _categories(table: Any) -> dict[str, list[str]]:
     pairs = zip(table.names, table.categories, strict=True)
-    return {str(name): list(known) for name, known in pairs if known is not None}
+    known = {str(name): list(texts) for name, texts in pairs if texts is not None}
+    share = MOST_LISTED // max(len(known), 1)  # which every column has of those that are listed
+    return {name: _shortened(texts, share) for name, texts in known.items()}
+
+
+def _shortened(texts: list[str], most: int) -> list[str]:
+    more = len(texts) - most
+    return [*texts[:most], f"... and {more} more"] if more > 0 else texts
 
 
 def _scaling(scaling: Any) -> dict[str, Any] | None:

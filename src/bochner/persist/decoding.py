@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -125,6 +126,20 @@ def _some(decoder: Decoder, told: Any) -> list[float | None]:
     return [number if is_known else None for number, is_known in parts]
 
 
+def _words(decoder: Decoder, told: Any) -> list[str]:
+    _require(isinstance(told, list) and len(told) == 2, "A list of texts")
+    signs, ends = (decoder.array(name) for name in told)
+    sound = signs.dtype == np.uint8 and ends.dtype == np.int64
+    _require(sound and signs.ndim == ends.ndim == 1 and ends.size > 0, "A list of texts")
+    sound = ends[0] >= 0 and bool((ends[1:] >= ends[:-1]).all()) and ends[-1] == signs.size
+    _require(sound, "A list of texts")
+    raw, bounds = signs.tobytes(), [0, *ends.tolist()]
+    try:
+        return [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(bounds)]
+    except UnicodeDecodeError:
+        raise ModelFileError("A list of texts is not in UTF-8.") from None
+
+
 def _looks(decoder: Decoder, told: Any) -> list[Evaluation]:
     _require(isinstance(told, dict) and set(told) == set(LOOK), "A list of looks")
     steps, rows, losses = (_list(decoder, told[name]) for name in LOOK)
@@ -226,5 +241,6 @@ DECODERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "slice": _span(slice),
     "sparse": _sparse,
     "texts": _texts,
+    "words": _words,
     "tuple": lambda decoder, told: tuple(_list(decoder, told)),
 }

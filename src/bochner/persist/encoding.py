@@ -23,6 +23,7 @@ from bochner.persist.registry import name_of
 from bochner.progress import Evaluation
 
 MANY = 64  # numbers of a list from which on they are an array
+MANY_TEXTS = 1_024
 LONGEST_NAME = 120
 LOOK = ("step", "rows", "loss")
 DROPPED = {"callbacks": None, "expansion": None}  # of estimators, and of the progress of a fit
@@ -127,7 +128,9 @@ def _list(encoder: Encoder, value: list[Any], path: str) -> Any:
         return {"floats": encoder.array(np.array(value), path)}
     if kinds == {int} and all(abs(number) < 1 << 62 for number in value):
         return {"ints": encoder.array(np.array(value, np.int64), path)}
-    if kinds == {float, type(None)}:
+    if kinds == {str} and len(value) >= MANY_TEXTS:
+        return {"words": _words(encoder, value, path)}
+    if kinds in ({float, type(None)}, {type(None)}):
         known = np.array([number is not None for number in value])
         numbers = np.array([0.0 if number is None else number for number in value])
         return {"some": [encoder.array(numbers, path), encoder.array(known, f"{path} known")]}
@@ -135,6 +138,14 @@ def _list(encoder: Encoder, value: list[Any], path: str) -> Any:
         told = {name: [getattr(one, name) for one in value] for name in LOOK}
         return {"looks": {name: encoder(told[name], f"{path}.{name}") for name in LOOK}}
     return [encoder(part, f"{path}[{place}]") for place, part in enumerate(value)]
+
+
+def _words(encoder: Encoder, value: list[str], path: str) -> list[str]:
+    """Return the names of two arrays: the texts one after the other, and where each ends."""
+    words = [text.encode("utf-8", "surrogatepass") for text in value]
+    signs = np.frombuffer(bytearray(b"".join(words)), np.uint8)
+    ends = np.cumsum([len(word) for word in words], dtype=np.int64)
+    return [encoder.array(signs, path), encoder.array(ends, f"{path} ends")]
 
 
 def _tuple(encoder: Encoder, value: tuple[Any, ...], path: str) -> Any:
@@ -148,7 +159,7 @@ def _dict(encoder: Encoder, value: dict[Any, Any], path: str) -> Any:
 
 def _array(encoder: Encoder, value: NDArray[Any], path: str) -> Any:
     if value.dtype.kind in "UO":
-        parts = [encoder(part, path) for part in value.ravel().tolist()]
+        parts = _list(encoder, value.ravel().tolist(), path)
         return {"texts": {"dtype": value.dtype.str, "shape": list(value.shape), "values": parts}}
     value = np.asarray(value).astype(value.dtype.newbyteorder("<"), copy=False)
     if value.dtype not in NAMES:
