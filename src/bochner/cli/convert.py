@@ -49,6 +49,7 @@ def convert(
     screen = Screen(as_json, quiet)
     with screen.errors_told():
         began = perf_counter()
+        screen.require_one_output(out)
         if Path(out).suffix.lower() == ".onnx":
             import bochner
 

@@ -56,8 +56,7 @@ def predict(
         from bochner.cli.trained import trained
 
         began = perf_counter()
-        if as_json and out == "-":
-            raise ValueError("--json and --out - would both print: give --out a file.")
+        screen.require_one_output(out)
         fitted = trained(model)
         wanted = Wanted(probabilities, deviations, quantiles)
         wanted.require(fitted.model)

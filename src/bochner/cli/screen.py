@@ -58,6 +58,11 @@ class Screen:
             for line in lines:
                 typer.echo(line)
 
+    def require_one_output(self, out: str) -> None:
+        """Refuse rows and a record that would both be printed."""
+        if self.as_json and out == "-":
+            raise ValueError("--json and - would both print: give the name of a file instead of -.")
+
     def _notes(self) -> dict[str, Any]:
         return {"notes": self.notes} if self.notes else {}
 
