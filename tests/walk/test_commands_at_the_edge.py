@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
 import bochner
 from bochner.cli.app import app
+from bochner.cli.table_files import table_file
 
 RNG = np.random.default_rng(0)
 ROWS = [f"{a:.4f},{b:.4f},{np.sin(a) + b:.4f}" for a, b in RNG.normal(size=(30, 2))]
@@ -109,3 +112,29 @@ def test_an_error_about_a_model_names_its_file(rows):
     result = call("predict", "half.bochner", str(rows), "-o", "p.csv")
     assert result.exit_code == 1
     assert "half.bochner: " in result.stderr
+
+
+def test_text_that_begins_with_missing_cells_is_written_to_parquet(tmp_path):
+    path = tmp_path / "text.parquet"
+    with table_file(str(path)) as file:
+        for cells in ([None, None], ["ash", None]):
+            file.write({"tree": np.array(cells, object)})
+    assert pd.read_parquet(path)["tree"].fillna("").tolist() == ["", "", "ash", ""]
+
+
+def test_a_table_that_fails_halfway_leaves_nothing_and_says_nothing_more(tmp_path, capfd):
+    def write() -> None:
+        with table_file(f"{tmp_path}/a.parquet") as file:
+            file.write({"a": np.zeros(2)})
+            raise ValueError("halfway")
+
+    with pytest.raises(ValueError, match="halfway"):
+        write()
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr().err == ""
+
+
+def test_standard_output_is_json_alone(rows, model):
+    for command in (["predict", model, str(rows), "-o", "-"], ["convert", str(rows), "-"]):
+        assert "error" in json.loads(call(*command, "--json").stdout)

@@ -39,8 +39,7 @@ class TableFile(ABC):
         at: TracebackType | None,
     ) -> None:
         try:
-            if error is None:
-                self.end()
+            self.end() if error is None else self.give_up()
         except BaseException as last:
             self._opened.__exit__(type(last), last, last.__traceback__)
             raise
@@ -52,6 +51,9 @@ class TableFile(ABC):
 
     def end(self) -> None:  # noqa: B027
         """Write what belongs at the end, if anything does."""
+
+    def give_up(self) -> None:  # noqa: B027
+        """Let go of what is open, after an error."""
 
 
 class CsvTable(TableFile):
@@ -90,7 +92,7 @@ class ParquetTable(TableFile):
     def write(self, columns: Columns) -> None:
         """Add some rows."""
         arrow = pyarrow()
-        table = arrow.table({name: arrow.array(column) for name, column in columns.items()})
+        table = arrow.table({name: _typed(arrow, column) for name, column in columns.items()})
         if self._writer is None:
             self._writer = arrow.parquet.ParquetWriter(self.file, table.schema)
         self._writer.write_table(table)
@@ -100,6 +102,17 @@ class ParquetTable(TableFile):
         if self._writer is None:
             raise ValueError(NO_ROWS)
         self._writer.close()
+
+    def give_up(self) -> None:
+        """Close the writer, which would complain of the closed file later."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _typed(arrow: Any, column: NDArray[Any]) -> Any:
+    """Return a column as text where all of its first cells are missing: later ones may not be."""
+    found = arrow.array(column)
+    return found.cast(arrow.string()) if arrow.types.is_null(found.type) else found
 
 
 class ArrayFile(TableFile):
