@@ -20,8 +20,8 @@ from bochner.cli.tasks import Chosen, chosen, estimator
 if TYPE_CHECKING:
     from bochner.data import FileSource, Split
 
-# These say how long and by what means to learn, not what: they may differ when a fit goes on.
 Part = Literal["train", "test"]
+# These say how long and by what means to learn, not what: they may differ when a fit goes on.
 FREE = ("max_seconds", "memory_budget", "n_jobs")
 
 
@@ -91,6 +91,11 @@ class Fitting:
         import bochner
 
         if not self.resume:
+            if self.checkpoint.exists():
+                screen.note(
+                    f"{self.checkpoint} of an earlier run will be written over; --resume would go "
+                    "on from it instead."
+                )
             return None
         if not self.checkpoint.exists():
             screen.note(f"There is no checkpoint {self.checkpoint}: the fit begins anew.")
