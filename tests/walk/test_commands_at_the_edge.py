@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import bochner
-from bochner.cli.app import app
+from bochner.cli.app import COMMANDS, app
 from bochner.cli.table_files import table_file
 
 RNG = np.random.default_rng(0)
@@ -138,3 +138,15 @@ def test_a_table_that_fails_halfway_leaves_nothing_and_says_nothing_more(tmp_pat
 def test_standard_output_is_json_alone(rows, model):
     for command in (["predict", model, str(rows), "-o", "-"], ["convert", str(rows), "-"]):
         assert "error" in json.loads(call(*command, "--json").stdout)
+
+
+def test_a_fit_that_begins_anew_tells_of_the_checkpoint_that_it_writes_over(rows, model):
+    Path(model).rename("m.bochner.checkpoint")
+    result = call("fit", str(rows), "-t", "y", "-o", model)
+    assert result.exit_code == 0, result.output
+    assert "m.bochner.checkpoint of an earlier run" in result.stderr
+
+
+@pytest.mark.parametrize("command", [function.__name__ for function in COMMANDS])
+def test_the_help_of_every_command_has_examples(command):
+    assert "Examples:" in call(command, "--help").stdout

@@ -26,7 +26,7 @@ COMMANDS: dict[Callable[..., None], str] = {
     inspect.inspect: inspect.EXAMPLES,
     convert.convert: convert.EXAMPLES,
     compare.compare: compare.EXAMPLES,
-    demo.demo: "",
+    demo.demo: demo.EXAMPLES,
 }
 for command, examples in COMMANDS.items():
     app.command(help=f"{cleandoc(command.__doc__ or '')}\n\n{examples}\n{EXIT_CODES}")(command)
@@ -50,4 +50,4 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
-    app()
+    app(prog_name="bochner")  # also by `python -m bochner`, whose name no shell completes

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
     from bochner import KernelRegressor
 
+EXAMPLES = """Examples:
+
+  bochner demo
+
+  bochner demo --rows 100000 --out wave.png --report wave.html
+"""
 FRESH_ROWS = 16_384
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 
