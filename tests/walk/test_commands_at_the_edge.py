@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from typer.testing import CliRunner, Result
 
 import bochner
 from bochner.cli.app import COMMANDS, app
+from bochner.cli.pages import summary
 from bochner.cli.table_files import table_file
+from bochner.data import open_source
 
 RNG = np.random.default_rng(0)
 ROWS = [f"{a:.4f},{b:.4f},{np.sin(a) + b:.4f}" for a, b in RNG.normal(size=(30, 2))]
@@ -150,3 +153,11 @@ def test_a_fit_that_begins_anew_tells_of_the_checkpoint_that_it_writes_over(rows
 @pytest.mark.parametrize("command", [function.__name__ for function in COMMANDS])
 def test_the_help_of_every_command_has_examples(command):
     assert "Examples:" in call(command, "--help").stdout
+
+
+def test_a_page_about_wide_sparse_rows_keeps_them_sparse(rows, monkeypatch):
+    Path("wide.svm").write_text("".join(f"{k % 2} {k}:1 50000:{k}\n" for k in range(1, 30)))
+    monkeypatch.setattr(csr_matrix, "toarray", None)  # gigabytes, of a sample of a text corpus
+    first, *_, last = summary(open_source("wide.svm")).columns
+    assert (first.low, first.mean, first.high) == (0.0, pytest.approx(1 / 29), 1.0)
+    assert (last.low, last.mean, last.high) == (1.0, 15.0, 29.0)

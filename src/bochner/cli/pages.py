@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bochner.cli.judgement import Judgement
 from bochner.data import FileSource
@@ -41,10 +42,10 @@ def summary(source: FileSource, test_rows: int | None = None) -> DataSummary:
     """Return what the columns of a source hold, ranges from a sample of its rows."""
     schema, sample = source.schema, source.sample(SUMMARISED)
     y = np.asarray(sample.y)
-    X = sample.X.toarray() if schema.sparse else sample.X
+    ranges = _ranges(sample.X.tocsc() if schema.sparse else sample.X)
     columns = [
-        _column(name, known, X[:, place], source.missing_cells.get(name, 0))
-        for place, (name, known) in enumerate(zip(schema.names, schema.categories, strict=True))
+        _column(name, known, source.missing_cells.get(name, 0), ends)
+        for name, known, ends in zip(schema.names, schema.categories, ranges.T, strict=True)
     ]
     return DataSummary(
         source.n_rows or len(sample),
@@ -57,9 +58,14 @@ def summary(source: FileSource, test_rows: int | None = None) -> DataSummary:
     )
 
 
-def _column(name: str, categories: Any, values: Any, missing: int) -> Column:
+def _ranges(X: Any) -> NDArray[np.float64]:
+    """Return the lowest, mean and highest number of each column; sparse rows stay sparse."""
+    ends = (X.min(axis=0), X.mean(axis=0, dtype=np.float64), X.max(axis=0))
+    flat = (end.toarray() if hasattr(end, "toarray") else np.asarray(end) for end in ends)
+    return np.stack([end.ravel().astype(np.float64) for end in flat])
+
+
+def _column(name: str, categories: Any, missing: int, ends: NDArray[np.float64]) -> Column:
     if categories is not None:
         return Column(name, "category", missing, categories=len(categories))
-    numbers = values.astype(np.float64)
-    low, mean, high = (float(end(numbers)) for end in (np.min, np.mean, np.max))
-    return Column(name, "number", missing, low, mean, high)
+    return Column(name, "number", missing, *ends.tolist())
