@@ -10,7 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bochner import Checkpoint, KernelRegressor, load
 from bochner.data import open_source
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def written(tmp_path, **texts: str) -> list[str]:
@@ -91,3 +94,28 @@ def test_an_array_file_that_is_cut_off_while_it_is_read_is_an_error(tmp_path, mo
 def test_a_row_with_two_mistakes_is_counted_once(tmp_path):
     (path,) = written(tmp_path, **{"a.csv": "a,y,w\n1,2,3\n2,,\n"})
     assert open_source(path, "y", "w", on_error="skip").skipped.count == 1
+
+
+def test_a_file_without_names_and_with_text_is_read_if_said_so(tmp_path):
+    (path,) = written(tmp_path, **{"a.data": "39, state, high\n50, self, low\n"})
+    with pytest.raises(ValueError, match="header=True or header=False"):
+        open_source(path, 2)
+    source = open_source(path, 2, header=False)
+    assert source.schema.names == ("0", "1")
+    assert source.schema.labels == (" high", " low")
+    again = open_source(path, schema=source.schema)
+    assert again.take(slice(0, 2)).X.tolist() == source.take(slice(0, 2)).X.tolist()
+
+
+def test_a_checkpoint_goes_on_with_a_file_that_is_opened_again_in_the_same_way(tmp_path):
+    values = np.random.default_rng(0).normal(size=(600, 2))
+    lines = "".join(f"{a!r},{a * b!r}\n" for a, b in values.tolist())
+    (path,) = written(tmp_path, **{"a.csv": "a,y\n" + lines})
+    checkpoint = Checkpoint(tmp_path / "fit", 0)
+    model = KernelRegressor(solver="dsg", max_passes=2, random_state=0, callbacks=[checkpoint])
+    model.fit(open_source(path, "y", keep="no"))
+    with pytest.raises(ValueError, match="checkpoint of a fit to other rows"):
+        load(tmp_path / "fit").fit(open_source(path, "y"))  # which is shuffled in another way
+    resumed = load(tmp_path / "fit").fit(open_source(path, "y", keep="no"))
+    new = open_source(path, schema=model.schema_)
+    assert (resumed.predict(new) == model.predict(new)).all()

@@ -196,13 +196,14 @@ def forget_rows(training: Training, solver: Solver[Any], problem: Problem) -> No
 def fingerprint(source: DataSource, setup: Setup, settings: str) -> bytes | None:
     """Return a digest by which a second fit tells the same rows and settings from others.
 
-    It is taken from all rows where they are at hand, else from a sample; rows that can be read
-    only once are never the same.
+    It is taken from all rows where they are at hand, else from a sample, and these two differ:
+    they are shuffled in other ways. Rows that can be read only once are never the same.
     """
     if source.once:
         return None
-    digest = hashlib.blake2b(repr((source.n_rows, source.n_columns, settings)).encode())
     at_hand = isinstance(source, RandomAccess)
+    known = repr((source.n_rows, source.n_columns, settings, at_hand))
+    digest = hashlib.blake2b(known.encode())
     walk = source.batches(HASHED_ROWS) if at_hand else [source.sample(HASHED_ROWS, setup.seed)]
     for batch in walk:
         for array in _arrays(batch, setup):
