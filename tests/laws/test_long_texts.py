@@ -45,3 +45,15 @@ def test_texts_that_are_not_where_they_should_be_are_refused(signs, ends):
     arrays = {"signs": np.frombuffer(signs, np.uint8), "ends": np.array(ends, np.int64)}
     with pytest.raises(bochner.ModelFileError):
         Decoder(arrays)({"words": ["signs", "ends"]})
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"texts": {"dtype": "<U60000", "shape": [9001], "values": ["x" * 60000] + [""] * 9000}},
+        {"range": [0, 10**12, 1]},
+    ],
+)
+def test_few_signs_that_ask_for_much_memory_are_refused(told):
+    with pytest.raises(bochner.ModelFileError):
+        Decoder({})(told)

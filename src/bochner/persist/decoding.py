@@ -23,6 +23,7 @@ from bochner.progress import Evaluation
 
 DEEPEST = 32
 LONGEST_TEXT = 1 << 16  # of an element of an array of text
+MOST = 1 << 25  # signs of an array of text, in which each takes the room of the longest; of a range
 SIZES = {"float": (16, 32, 64), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
 SCALARS = {"bool"} | {f"{kind}{bits}" for kind, sizes in SIZES.items() for bits in sizes}
 FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
@@ -162,6 +163,7 @@ def _texts(decoder: Decoder, told: Any) -> NDArray[Any]:
     longest = max([len(text) for text in values if isinstance(text, str)], default=0)
     _require(all(isinstance(text, str) for text in values), "A text array")
     _require(longest <= int(dtype[2:7]) <= LONGEST_TEXT, "A text array")
+    _require(longest * len(values) <= MOST, "A text array")
     _require(int(dtype[2:7]) <= max(longest, 1) and len(dtype) < 8, "A text array")
     return np.array(values, dtype).reshape(shape)
 
@@ -217,6 +219,7 @@ def _span(kind: type[Any]) -> Callable[[Decoder, Any], Any]:
         sound = isinstance(told, list) and len(told) == 3
         _require(sound and all(part is None or type(part) is int for part in told), "A range")
         _require(kind is slice or (None not in told and told[2] != 0), "A range")
+        _require(kind is slice or abs(told[1] - told[0]) <= MOST, "A range")
         return kind(*told)
 
     return decode
