@@ -8,6 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bochner import Checkpoint, KernelRegressor, load
@@ -119,3 +120,12 @@ def test_a_checkpoint_goes_on_with_a_file_that_is_opened_again_in_the_same_way(t
     resumed = load(tmp_path / "fit").fit(open_source(path, "y", keep="no"))
     new = open_source(path, schema=model.schema_)
     assert (resumed.predict(new) == model.predict(new)).all()
+
+
+def test_a_damaged_parquet_file_is_an_error_that_names_it(tmp_path):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"a": np.arange(100.0), "y": np.arange(100.0)}).to_parquet(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 40 + whole[44:])
+    with pytest.raises(ValueError, match=r"a\.parquet is damaged"):
+        open_source(path, "y")

@@ -165,7 +165,7 @@ def open_source(
     if format is None:
         standard = files[0] == STANDARD_INPUT
         format = format_of_standard_input() if standard else format_of(files)
-    header = header if schema is None else _header(schema)
+    header = header if schema is None else schema.header
     stamps = tuple(Stamp.of(path) for path in files if path != STANDARD_INPUT)
     tables = tuple(opened(path, format, _texts(wishes, schema), header) for path in files)
     if reading.keep == "no" and schema is None and any(table.once for table in tables):
@@ -176,11 +176,6 @@ def open_source(
     if format == "svmlight":
         return _sparse(SparseParsing(tables, stamps, split, on_error == "skip"), reading, wishes)
     return _table(tables, stamps, reading, wishes)
-
-
-def _header(schema: Schema) -> Header:
-    """Return whether new files begin with names; without text their first line tells."""
-    return schema.named or (False if schema.categorical else "auto")
 
 
 def _texts(wishes: Wishes, schema: Schema | None) -> tuple[str, ...]:

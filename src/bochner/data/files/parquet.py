@@ -64,12 +64,20 @@ class ParquetTable:
         texts = tuple(name for name in names if kinds[name] == "text")
         first = 1
         with pyarrow().parquet.ParquetFile(self.name, pre_buffer=False) as file:
-            for batch in _batches(file, [*numbers, *texts]):
+            for batch in self._readable(_batches(file, [*numbers, *texts])):
                 lines = np.arange(first, first + batch.num_rows, dtype=np.int64)
                 coded = tuple(_coded(batch.column(name)) for name in texts)
                 first += batch.num_rows
                 self.bytes_read = os.path.getsize(self.name) * (first - 1) // self.n_rows
                 yield Chunk(_numbers(batch, numbers), coded, lines, (), 0, numbers, texts)
+
+    def _readable(self, batches: Iterator[Any]) -> Iterator[Any]:
+        try:
+            yield from batches
+        except (pyarrow().ArrowException, OSError) as error:
+            raise UnreadableFile(
+                f"{self.name} is damaged: {str(error).strip()} Copy it again, or write it anew."
+            ) from error
 
 
 def _batches(file: Any, names: list[str]) -> Iterator[Any]:

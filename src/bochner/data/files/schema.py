@@ -77,6 +77,11 @@ class Schema:
         return tuple(j for j, known in enumerate(self.categories) if known is not None)
 
     @property
+    def header(self) -> bool | Literal["auto"]:
+        """Whether CSV files begin with names; without text their first line tells."""
+        return self.named or (False if self.categorical else "auto")
+
+    @property
     def target_kind(self) -> Literal["none", "number", "label"]:
         """What the targets are."""
         if not self.targets:
