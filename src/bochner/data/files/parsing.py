@@ -88,7 +88,7 @@ class TableParsing(Parsing):
         return table.chunks(self.layout.wanted)  # type: ignore[no-any-return]
 
     def _good(self, chunk: Chunk, file: str, tally: Tally) -> NDArray[np.bool_]:
-        """Refuse infinity, and rows whose target or weight is none."""
+        """Refuse infinity, also that of the dtype, and rows whose target or weight is none."""
         layout, good = self.layout, np.ones(len(chunk), bool)
         needed = {*layout.targets, *(() if layout.weight is None else (layout.weight,))}
         for name in layout.wanted:
@@ -99,7 +99,7 @@ class TableParsing(Parsing):
                 bad = ~np.isfinite(cells)
                 bad = bad | (cells < 0) if name == layout.weight else bad
             else:
-                bad = np.isinf(cells)
+                bad = np.abs(cells) > np.finfo(self.dtype).max
             bad &= good  # so that a row is counted once
             if bad.any():
                 good[bad] = False
@@ -113,6 +113,8 @@ class TableParsing(Parsing):
         text = isinstance(cells, Coded)
         expected = "a finite number" if name != self.layout.weight else "a finite number from 0 on"
         found = "nothing" if text or np.isnan(cells[place]) else f"{cells[place]:g}"
+        if not text and name in self.layout.names and np.isfinite(cells[place]):
+            expected = f"a number of at most {np.finfo(self.dtype).max:.2g}, as {self.dtype} has"
         expected = "a label" if text else expected
         row = BadRow(file, int(chunk.lines[place]), name, expected, found)
         tally.malformed([row], int(bad.sum()))
