@@ -133,9 +133,7 @@ def test_a_damaged_parquet_file_is_an_error_that_names_it(tmp_path):
 
 def test_numbers_that_single_precision_does_not_hold_are_malformed(tmp_path):
     (path,) = written(tmp_path, **{"a.csv": "a,y\n1e39,1\n2,1e39\n"})
-    with pytest.raises(
-        ValueError, match=r"line 2.*at most 3\.4e\+38, .*found 1e\+39"
-    ):
+    with pytest.raises(ValueError, match=r"line 2.*at most 3\.4e\+38, .*found 1e\+39"):
         open_source(path, "y", dtype="float32")
     source = open_source(path, "y", dtype="float32", on_error="skip")
     assert source.take(slice(0, 2)).y.tolist() == [1e39]
