@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -161,3 +162,12 @@ def test_a_page_about_wide_sparse_rows_keeps_them_sparse(rows, monkeypatch):
     first, *_, last = summary(open_source("wide.svm")).columns
     assert (first.low, first.mean, first.high) == (0.0, pytest.approx(1 / 29), 1.0)
     assert (last.low, last.mean, last.high) == (1.0, 15.0, 29.0)
+
+
+def test_a_device_or_a_pipe_is_not_replaced_by_a_file(rows, model):
+    os.mkfifo("pipe.csv")
+    result = call("predict", model, str(rows), "-o", "pipe.csv")
+    assert result.exit_code == 1, result.output
+    assert "device or a pipe" in result.stderr
+    assert call("fit", "nothing.csv", "-o", "pipe.csv").exit_code == 2  # before the work begins
+    assert Path("pipe.csv").is_fifo()

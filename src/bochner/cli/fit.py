@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -32,6 +33,10 @@ def _model_path(out: Path) -> Path:
         raise typer.BadParameter(f"{out} is a directory; give the name of a file.")
     if not out.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no directory {out.parent}; make it first.")
+    if out.exists() and not out.is_file():
+        raise typer.BadParameter(f"{out} is a device or a pipe; give the name of a file.")
+    if not os.access(out.absolute().parent, os.W_OK):
+        raise typer.BadParameter(f"{out.parent} may not be written to; choose another directory.")
     return out
 
 

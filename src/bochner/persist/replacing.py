@@ -22,6 +22,8 @@ REMEDIES = {
     errno.EISDIR: "There is a folder of this name. Choose another path.",
 }
 
+NO_FILE = "It is a device or a pipe, which a file cannot replace. Choose another path"
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
@@ -31,6 +33,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     nothing else is left behind.
     """
     target = Path(path)
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise OSError(errno.EINVAL, f"Nothing was written: {NO_FILE}", str(target))
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     except OSError as error:
