@@ -139,7 +139,8 @@ def test_a_picture_that_fails_leaves_the_old_one_and_nothing_half_written(folder
 
     (folder / "bochner-demo.png").write_text("an old one")
     monkeypatch.setattr(FigureCanvasAgg, "print_png", fail)
-    assert call("demo", "--rows", ROWS, "-q").exit_code != 0
+    result = call("demo", "--rows", ROWS, "-q")
+    assert (result.exit_code, result.output) == (1, "Error: the disk is full\n")
     assert [path.read_text() for path in folder.iterdir()] == ["an old one"]
 
 

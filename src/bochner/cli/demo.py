@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bochner.cli.screen import INTERRUPTED, Screen
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -21,7 +23,6 @@ EXAMPLES = """Examples:
   bochner demo --rows 100000 --out wave.png --report wave.html
 """
 FRESH_ROWS = 16_384
-INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,12 @@ def demo(
     if learned.interrupted:
         console.print("Interrupted, so this is what was learned so far; no picture was drawn.")
         raise typer.Exit(INTERRUPTED)
-    draw(learned.model.predict, f"learned from {rows:,} noisy rows", out)
-    console.print(f"  picture         {out}")
-    page = out.with_suffix(".html") if report is None else report
-    _write_page(learned, fresh, seed, page)
-    console.print(f"  report          {page}")
+    with Screen(as_json=False, quiet=quiet).errors_told():
+        draw(learned.model.predict, f"learned from {rows:,} noisy rows", out)
+        console.print(f"  picture         {out}")
+        page = out.with_suffix(".html") if report is None else report
+        _write_page(learned, fresh, seed, page)
+        console.print(f"  report          {page}")
 
 
 def _require_pictures() -> None:
