@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
+from warnings import catch_warnings, simplefilter
 
 import typer
 
@@ -18,12 +20,13 @@ from bochner.cli.reading import Reading, require_files
 from bochner.cli.screen import FAILED, Screen
 from bochner.cli.tasks import chosen, estimator
 from bochner.cli.watching import watched
-from bochner.data import Split
+from bochner.data import ArraySource, Split
 from bochner.report import Report, Run
 
 if TYPE_CHECKING:
     from bochner.data import FileSource
 
+FEW_ROWS = 200
 COMPARED = (Task.CLASSIFICATION, Task.REGRESSION, Task.QUANTILES)
 
 
@@ -77,6 +80,7 @@ class Comparison:
     ) -> Run:
         """Fit one method; what goes wrong with it is part of the comparison."""
         screen.note(f"{name} ...")
+        self._warm_up(name, task, train)
         began = perf_counter()
         try:
             model = estimator(task, self.parameters | METHODS[name])
@@ -92,6 +96,13 @@ class Comparison:
         return Run.described(
             model, judgement.predictions, seconds=seconds, name=name, peak_memory=peak.bytes
         )
+
+    def _warm_up(self, name: str, task: Task, train: FileSource) -> None:
+        """Fit a few rows: compiled code is loaded once, and not at the first method's cost."""
+        rows = train.sample(FEW_ROWS)
+        with suppress(ValueError, ArithmeticError, MemoryError), catch_warnings():
+            simplefilter("ignore")
+            estimator(task, self.parameters | METHODS[name]).fit(ArraySource(rows.X, rows.y))
 
     def _result(self, report: Report) -> tuple[dict[str, Any], list[str]]:
         runs = list(report.runs_in_order)

@@ -50,6 +50,10 @@ def convert(
     with screen.errors_told():
         began = perf_counter()
         screen.require_one_output(out)
+        if Path(given).suffix == ".bochner" and Path(out).suffix.lower() != ".onnx":
+            raise ValueError(
+                f"A model is converted to ONNX: the name must end in .onnx; got {out}."
+            )
         if Path(out).suffix.lower() == ".onnx":
             import bochner
 
