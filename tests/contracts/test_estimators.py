@@ -30,11 +30,11 @@ from bochner.solvers import CoordinateDescent, DoublyStochastic
 SOLVERS = ["dsg", "udsg", "cdsg", DoublyStochastic(step="plain")]
 ON_BINS = [
     KernelRegressor(features=Binning(32)),
-    KernelRegressor(features=Binning(32), solver=CoordinateDescent("l2"), alpha=1e-5),
+    KernelRegressor(features=Binning(8), solver=CoordinateDescent("l2"), alpha=1e-4),
     KernelRegressor(features=Binning(32), solver="averaged"),
     KernelClassifier(features=Binning(32)),
     KernelClassifier(features=Binning(32), loss="squared"),
-    KernelClassifier(features=Binning(32), loss="logistic", solver="coordinate", alpha=1e-4),
+    KernelClassifier(features=Binning(8), loss="logistic", solver="coordinate", alpha=1e-3),
     KernelClassifier(features=Binning(32), loss="hinge"),
 ]
 ON_CENTERS = [
@@ -42,9 +42,9 @@ ON_CENTERS = [
     KernelClassifier(solver="nystroem"),
 ]
 OF_QUANTILES = [
-    KernelQuantileRegressor(features=Binning(32)),
+    KernelQuantileRegressor(features=Binning(8)),
     KernelQuantileRegressor([0.2, 0.8], features="fourier"),
-    KernelRegressor(loss="quantile", features=Binning(32)),
+    KernelRegressor(loss="quantile", features=Binning(8)),
     KernelRegressor(loss="huber", features=Binning(32)),
 ]
 PROCESSES = [

@@ -118,11 +118,10 @@ def test_the_installed_command_does_the_same(folder, frame, format):
 
 def test_standard_input_is_a_file_too(folder, frame):
     data = Path(write(frame, "csv"))
-    fit = installed("fit", "-", "-t", "y", "-o", "m.bochner", "--json", input=data.read_text())
-    assert fit.returncode == 0, fit.stderr
-    assert json.loads(fit.stdout)["training_rows"] == ROWS
+    done("fit", str(data), "-t", "y", "-o", "m.bochner")
     predict = installed("predict", "m.bochner", "-", "-o", "-", input=data.read_text())
-    assert len(predict.stdout.splitlines()) == ROWS + 1
+    done("predict", "m.bochner", str(data), "-o", "p.csv")
+    assert predict.stdout == Path("p.csv").read_text()
 
 
 def test_text_becomes_classes_with_probabilities(folder, trees):
@@ -279,10 +278,10 @@ def test_wrong_usage_has_an_exit_code_of_its_own(folder, arguments):
 
 def test_a_fit_that_is_interrupted_goes_on_bit_for_bit(folder):
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(20_000, 5))
+    rows = rng.normal(size=(6_000, 5))
     np.save("rows.npy", np.column_stack([rows, np.sin(rows).sum(axis=1)]))
     arguments = ["fit", "rows.npy", "-t", "5", "--task", "regression", "--solver", "dsg"]
-    arguments += ["--set", "max_passes=12"]
+    arguments += ["--set", "max_passes=8"]
     done(*arguments, "-o", "whole.bochner", "-q")
     start = [sys.executable, "-m", "bochner", *arguments, "-o", "m.bochner"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
