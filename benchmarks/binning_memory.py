@@ -57,32 +57,20 @@ def measured(folder: Path, setting: Setting, grids: int) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def peak() -> float:
-    """Return the peak memory of this process.
-
-    Where the system tells: `ru_maxrss` also has the peak of the process that started this one.
-    """
-    try:
-        text = Path("/proc/self/status").read_text()
-        return int(text.split("VmHWM:")[1].split()[0]) / 1024
-    except (OSError, IndexError):
-        return peak_megabytes()
-
-
 def main() -> None:
     folder, bandwidth, ridge, grids = sys.argv[1:]
     X, y = (np.load(Path(folder) / f"{name}.npy") for name in "Xy")
     data = Split(COVTYPE, X, y, X[:0], y[:0])
     warm_up(replace(data, X_test=X[:100]))
     gc.collect()
-    before, earlier = current_megabytes(), peak()
+    before, earlier = current_megabytes(), peak_megabytes()
     model = fitted(data, Setting(float(bandwidth), float(ridge)), int(float(grids)))
     figures = {
         "rows": len(X),
         "bins": model.binning_.bins,
         "before MB": before,
         "earlier peak MB": earlier,
-        "peak MB": peak(),
+        "peak MB": peak_megabytes(),
         "after MB": current_megabytes(),
     }
     print(json.dumps(figures))
