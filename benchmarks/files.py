@@ -29,7 +29,7 @@ from bochner.data import as_source, open_source
 from common import peak_megabytes, save_record, table, target
 
 COLUMNS, BLOCK_ROWS = 40, 100_000
-BUDGET = "256MB"
+BUDGET = "128MB"
 FORMATS = ("csv", "parquet")
 MOST_MEGABYTES = 1_000
 

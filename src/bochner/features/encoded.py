@@ -15,6 +15,7 @@ from bochner.compute.random import Random
 from bochner.data.batch import Batch
 from bochner.data.source import DataSource
 from bochner.features.basis import Basis
+from bochner.features.row_targets import alike, joined, short
 from bochner.features.store import Block, Store, drop_pages, packed, unpacked
 
 AHEAD = 4  # groups that a solver may look at together
@@ -107,13 +108,14 @@ class Encoded(DataSource):
                 "kept, but neither the memory budget nor the disk has room for them. Give a larger "
                 "memory_budget, fewer grids, or a solver that walks through rows ('cg', 'newton')."
             )
-        numbers, nobody = [batch.index for batch in self._batches], np.empty(0, np.int64)
-        rows = Batch.join([replace(batch, index=nobody) for batch in self._batches])
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        y, weight = _alike(rows.y, weight)
-        nobody = np.broadcast_to(np.int64(-1), len(rows))  # asks for the numbers of rows in groups
-        rows = replace(rows, y=y, weight=weight, index=nobody)
+        numbers = [batch.index for batch in self._batches]
         ends = np.cumsum([0, *map(len, self._batches)]).tolist()
+        ys, weights = ([getattr(b, name) for b in self._batches] for name in ("y", "weight"))
+        self._batches = []  # parts are let go as soon as they are joined: there may be many rows
+        weight = np.ones(ends[-1]) if weights[0] is None else joined(weights)
+        y, weight = alike(None if ys[0] is None else joined(ys), weight)
+        nobody = np.broadcast_to(np.int64(-1), ends[-1])  # asks for the numbers of rows in groups
+        rows = Batch(np.empty((ends[-1], 0)), y, nobody, weight)
         parts = (rows[a:b] for a, b in pairwise(ends))  # of the same memory
         self._batches = [replace(p, index=n) for p, n in zip(parts, numbers, strict=True)]
         return Groups(self._codes, rows)
@@ -152,7 +154,7 @@ class Encoded(DataSource):
         elif len(self.left_out) > 0 and weight is None:
             weight = np.ones(len(batch))
         nothing = np.empty((len(batch), 0))
-        return replace(batch, X=nothing, y=_short(batch.y), weight=weight)
+        return replace(batch, X=nothing, y=short(batch.y), weight=weight)
 
 
 @dataclass(frozen=True)
@@ -232,19 +234,3 @@ class Groups(DataSource):
     def sample(self, size: int, seed: int = 0) -> Batch:
         """Return some rows without their codes."""
         return self._rows[:: max(1, len(self._rows) // size)]
-
-
-def _alike(y: Any, weight: NDArray[np.float64]) -> tuple[Any, NDArray[Any]]:
-    """Return targets and weights for compiled loops, in single precision if both are exact."""
-    short = all(part is None or _short(part).dtype == np.float32 for part in (y, weight))
-    dtype = np.float32 if short else np.float64
-    y = None if y is None else np.require(y, dtype, ["C", "W"])
-    return y, np.require(weight, dtype, ["C", "W"])
-
-
-def _short(y: Any) -> Any:
-    """Return targets in single precision where that is exact: labels are."""
-    if y is None:
-        return None
-    short = y.astype(np.float32)
-    return short if np.array_equal(short, y) else y

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bochner.solvers.backfitting_state import BackfittingState
 
 MOST_PARTS = 8  # each has a number for every bin
+PART_ROWS = 1 << 18
 
 Pieces = tuple[NDArray[np.int32], ...]
 Table = NDArray[np.float64]
@@ -108,12 +110,20 @@ class SquaredRows(Rows):
 
     def loss(self) -> float:
         """Return the mean loss."""
-        squares = (np.square(left) @ self.weight for left in self.residual)
-        return float(0.5 * self.curvature * sum(squares) / self.mass)
+        squares = sum(
+            float(np.square(left[rows]) @ self.weight[rows])
+            for left in self.residual
+            for rows in _some_at_a_time(len(left))
+        )
+        return 0.5 * self.curvature * squares / self.mass
 
     def centred(self) -> NDArray[np.float64]:
         """Take the mean off what is left, and return it."""
-        means = self.residual @ self.weight.astype(np.float64) / self.mass
+        parts = (
+            self.residual[:, rows] @ self.weight[rows].astype(np.float64)
+            for rows in _some_at_a_time(len(self.weight))
+        )
+        means = np.asarray(sum(parts)) / self.mass
         self.residual -= means[:, None]
         return means
 
@@ -218,6 +228,11 @@ def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> R
     left = np.ascontiguousarray(loss.gradient(batch.y, f).T, np.float64)
     left /= -curvature
     return SquaredRows(left, batch.weight, mass, curvature)
+
+
+def _some_at_a_time(rows: int) -> Iterator[slice]:
+    """Cut rows into parts: what is made of all of them at once would take as much memory."""
+    return (slice(first, first + PART_ROWS) for first in range(0, rows, PART_ROWS))
 
 
 def padded(moves: Table) -> Table:
