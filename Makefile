@@ -18,7 +18,7 @@ demo: .venv/report
 	$(BIN)/bochner demo
 
 test: .venv/test lint
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 lint: .venv/test
 	$(BIN)/ruff check .
