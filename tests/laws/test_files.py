@@ -359,3 +359,21 @@ def test_rows_that_are_not_kept_are_mixed_to_learn_from_and_predicted_in_their_o
     model = KernelClassifier(random_state=0).fit(source)
     assert model.score(source) > 0.95
     np.testing.assert_array_equal(model.predict(source), model.predict(frame[["a", "b"]]))
+
+
+def test_row_groups_come_in_a_new_order_each_pass_and_keep_their_numbers(tmp_path):
+    path = tmp_path / "groups.parquet"
+    frame = pd.DataFrame({"a": np.arange(1_000.0), "y": np.arange(1_000.0)})
+    frame.loc[7, "y"] = np.inf  # a malformed row in the first group moves the numbers of the others
+    frame.to_parquet(path, index=False, row_group_size=100)
+    options = {"keep": "no", "on_error": "skip", "split": Split("train", 0.3)}
+    source = open_source(path, "y", **options)
+    plain = Batch.join(list(source.batches(64)))
+    passes = [Batch.join(list(source.mixed().batches(64, 1, number))) for number in (0, 1, 0)]
+    for one in passes:
+        order = np.argsort(one.index)
+        np.testing.assert_array_equal(one.X[order], plain.X)
+        np.testing.assert_array_equal(one.index[order], plain.index)
+    np.testing.assert_array_equal(passes[0].index, passes[2].index)
+    assert not np.array_equal(passes[0].index, passes[1].index)
+    assert not np.array_equal(passes[0].index, plain.index)

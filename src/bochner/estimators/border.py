@@ -12,7 +12,13 @@ from sklearn.utils.validation import validate_data
 
 from bochner.data import Batch, DataSource, Filling, mapped
 from bochner.estimators.choices import is_precomputed
-from bochner.estimators.files import CheckedRows, mixed, require_columns, settle_columns
+from bochner.estimators.files import (
+    CheckedRows,
+    mixed,
+    require_columns,
+    settle_columns,
+    with_parts_mixed,
+)
 from bochner.estimators.named_components import NamedComponents
 from bochner.estimators.sources import (
     array_source,
@@ -54,6 +60,7 @@ class Border(NamedComponents):
                 self.__dict__.pop("schema_", None)
             X, y = self._arrays(X, y, reset=reset, least=least)
             return array_source(X, y, sample_weight)
+        X = with_parts_mixed(X)
         return mixed(X, self._stream(X, y, sample_weight, reset=reset))
 
     def _stream(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> DataSource:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import DataSource, FileSource, Filling, RandomAccess, Schema, shuffled
+from bochner.data.files.file_source import FileStream
 from bochner.estimators.tables import Table
 
 WALKED_ROWS = 65_536  # at a time
@@ -60,6 +61,11 @@ def require_columns(estimator: Any, given: Any, source: DataSource) -> None:
             f"The file's columns or categories are not those that {name} was fitted with. Read it "
             "as the rows of the fit were read: open_source(path, schema=model.schema_)."
         )
+
+
+def with_parts_mixed(given: Any) -> Any:
+    """Return rows of files that are not kept with their parts in a new order each pass."""
+    return given.mixed() if isinstance(given, FileStream) else given
 
 
 def mixed(given: Any, source: DataSource) -> DataSource:

@@ -11,6 +11,7 @@ from bochner.data.batch import Batch
 from bochner.data.cut import Reader
 from bochner.data.files.first_pass import Learned, Recoding, labels_of, vocabularies
 from bochner.data.files.kept import KeptRows
+from bochner.data.files.order import Mixed, Ordering, as_they_stand
 from bochner.data.files.parsing import Parsing, TableParsing
 from bochner.data.files.schema import Schema
 from bochner.data.files.tally import SkippedRows, Tally
@@ -71,7 +72,14 @@ class FileRows(FileSource, RandomAccess):
 class FileStream(FileSource, Stream):
     """Rows that are parsed anew in each pass; `learned` is None if there was no first one."""
 
-    def __init__(self, parsing: Parsing, schema: Schema, learned: Learned | None) -> None:
+    def __init__(
+        self,
+        parsing: Parsing,
+        schema: Schema,
+        learned: Learned | None,
+        ordering: Ordering = as_they_stand,
+    ) -> None:
+        self._ordering = ordering
         self.paths = tuple(table.name for table in parsing.tables)
         self.once = parsing.once
         self.schema, self._parsing, self._learned = schema, parsing, learned
@@ -82,11 +90,18 @@ class FileStream(FileSource, Stream):
         """The number of rows, known after a first pass."""
         return None if self._learned is None else self._learned.rows
 
+    def mixed(self) -> FileStream:
+        """Return the same rows with row groups and files in a new order each pass, if known."""
+        if self.once or self._learned is None:
+            return self
+        ordering = Mixed(self._learned.tally.starts)
+        return FileStream(self._parsing, self.schema, self._learned, ordering)
+
     def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
-        """Give the rows in the order of the files, as they are parsed."""
+        """Give the rows of one part after the other, as they are parsed."""
         parsing, tally = self._parsing, Tally(self._parsing.skips)
         names = vocabularies(parsing, self.schema) if isinstance(parsing, TableParsing) else {}
-        for batch in parsing.batches(tally, names):
+        for batch in parsing.batches(tally, names, self._ordering(seed, pass_)):
             if self.schema.missing == "refuse":
                 tally.require_complete(self.schema)
             yield Recoding(self.schema, {}, labels_of(parsing, names))(batch)

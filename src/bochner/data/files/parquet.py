@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -45,9 +46,13 @@ class ParquetTable:
         self.name, self.bytes_read = path, 0
         try:
             with arrow.parquet.ParquetFile(path) as file:
-                schema, self.n_rows = file.schema_arrow, file.metadata.num_rows
+                schema, self._metadata = file.schema_arrow, file.metadata
         except arrow.ArrowInvalid as error:
             raise UnreadableFile(f"{path} is no Parquet file that can be read: {error}") from error
+        groups = range(self._metadata.num_row_groups)
+        rows = [self._metadata.row_group(group).num_rows for group in groups]
+        self._starts = [0, *accumulate(rows)]
+        self.n_rows = self._starts[-1]
         fields = [field for field in schema if not field.name.startswith(INDEX)]
         self.names = tuple(field.name for field in fields)
         self.kinds = tuple(_kind(field.type) for field in fields)
@@ -56,15 +61,26 @@ class ParquetTable:
             field.name for field in fields if str(field.type) in ("float", "halffloat")
         )
 
+    @property
+    def parts(self) -> int:
+        """The number of row groups."""
+        return len(self._starts) - 1
+
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
         """Give the rows of these columns, numbered from 1."""
+        for number in range(self.parts):
+            yield from self.part(number, columns)
+
+    def part(self, number: int, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
+        """Give the rows of one row group."""
         names = self.names if columns is None else tuple(columns)
         kinds = dict(zip(self.names, self.kinds, strict=True))
         numbers = tuple(name for name in names if kinds[name] == "number")
         texts = tuple(name for name in names if kinds[name] == "text")
-        first = 1
-        with pyarrow().parquet.ParquetFile(self.name, pre_buffer=False) as file:
-            for batch in self._readable(_batches(file, [*numbers, *texts])):
+        first, wanted = self._starts[number] + 1, [*numbers, *texts]
+        opened = pyarrow().parquet.ParquetFile(self.name, metadata=self._metadata, pre_buffer=False)
+        with opened as file:
+            for batch in self._readable(_batches(file, number, wanted)):
                 lines = np.arange(first, first + batch.num_rows, dtype=np.int64)
                 coded = tuple(_coded(batch.column(name)) for name in texts)
                 first += batch.num_rows
@@ -80,11 +96,10 @@ class ParquetTable:
             ) from error
 
 
-def _batches(file: Any, names: list[str]) -> Iterator[Any]:
-    """Walk through the row groups one by one: a walk through all of them would hold them all."""
+def _batches(file: Any, group: int, names: list[str]) -> Any:
+    """Walk through one row group: a walk through all of them would hold them all."""
     rows = max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(len(names), 1))))
-    for group in range(file.num_row_groups):
-        yield from file.iter_batches(rows, row_groups=[group], columns=names)
+    return file.iter_batches(rows, row_groups=[group], columns=names)
 
 
 def _kind(type_: Any) -> Kind:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from bochner.data.batch import Batch
 from bochner.data.files.chunk import BadRow, Chunk, Coded, SparseChunk
 from bochner.data.files.layout import Layout
+from bochner.data.files.order import Order
+from bochner.data.files.parquet import ParquetTable
 from bochner.data.files.paths import Stamp
 from bochner.data.files.split import Split
 from bochner.data.files.tally import Tally
@@ -42,11 +45,27 @@ class Parsing(ABC):
         """Return about how much of the files the last walk has read so far."""
         return sum(table.bytes_read for table in self.tables)
 
-    def batches(self, tally: Tally, names: Vocabularies) -> Iterator[Batch]:
-        """Read all files in their order; what is wrong with them is told to the tally."""
+    @cached_property
+    def parts(self) -> list[tuple[Any, int]]:
+        """What can be read by itself: row groups of Parquet files, other files as a whole."""
+        numbers = (range(t.parts) if isinstance(t, ParquetTable) else [0] for t in self.tables)
+        return [(t, k) for t, part in zip(self.tables, numbers, strict=True) for k in part]
+
+    def batches(
+        self, tally: Tally, names: Vocabularies, order: Order | None = None
+    ) -> Iterator[Batch]:
+        """Read all parts in their order, or in a given one; the tally is told what is wrong.
+
+        In their order it is also told where each part begins, which other orders rely on.
+        """
         met = given = 0
-        for table in self.tables:
-            for chunk in self._chunks(table):
+        for number in range(len(self.parts)) if order is None else order.numbers:
+            table, part = self.parts[number]
+            if order is None:
+                tally.starts.append((met, given))
+            else:
+                met, given = order.starts[number]
+            for chunk in self._chunks(table, part):
                 tally.malformed(chunk.bad, chunk.n_bad)
                 places = np.flatnonzero(self._good(chunk, table.name, tally))
                 index = np.arange(met, met + len(places), dtype=np.int64)
@@ -61,7 +80,7 @@ class Parsing(ABC):
             stamp.require()
 
     @abstractmethod
-    def _chunks(self, table: Any) -> Iterator[Any]: ...
+    def _chunks(self, table: Any, part: int) -> Iterator[Any]: ...
 
     @abstractmethod
     def _good(self, chunk: Any, file: str, tally: Tally) -> NDArray[np.bool_]: ...
@@ -84,7 +103,9 @@ class TableParsing(Parsing):
     layout: Layout
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
 
-    def _chunks(self, table: Any) -> Iterator[Chunk]:
+    def _chunks(self, table: Any, part: int) -> Iterator[Chunk]:
+        if isinstance(table, ParquetTable):
+            return table.part(part, self.layout.wanted)
         return table.chunks(self.layout.wanted)  # type: ignore[no-any-return]
 
     def _good(self, chunk: Chunk, file: str, tally: Tally) -> NDArray[np.bool_]:
@@ -172,7 +193,7 @@ class SparseParsing(Parsing):
     n_columns: int | None = None
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
 
-    def _chunks(self, table: Any) -> Iterator[SparseChunk]:
+    def _chunks(self, table: Any, part: int) -> Iterator[SparseChunk]:
         return table.chunks()  # type: ignore[no-any-return]
 
     def _good(self, chunk: SparseChunk, file: str, tally: Tally) -> NDArray[np.bool_]:

@@ -37,7 +37,7 @@ class MissingCells:
 
 @dataclass
 class Tally:
-    """Malformed rows and missing cells.
+    """Malformed rows and missing cells, and the numbers of the rows that parts begin with.
 
     Parameters
     ----------
@@ -49,6 +49,7 @@ class Tally:
     bad: int = 0
     first: list[str] = field(default_factory=list)
     missing: dict[str, MissingCells] = field(default_factory=dict)
+    starts: list[tuple[int, int]] = field(default_factory=list)
 
     def malformed(self, rows: Iterable[BadRow], count: int) -> None:
         """Count malformed rows, of which some are shown, or raise."""
