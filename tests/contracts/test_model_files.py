@@ -4,6 +4,7 @@ import inspect
 import pickle
 import pkgutil
 from importlib import import_module
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from safetensors import safe_open
 from sklearn.base import BaseEstimator, clone
+from typing_extensions import TypeAliasType
 
 import bochner
 from bochner import (
@@ -26,6 +28,7 @@ from bochner import (
 from bochner.component import Component
 from bochner.estimators.targets import Targets
 from bochner.features import Basis, Binning, Centers, Drawing, FeatureMap, Fourier
+from bochner.persist.annotations import fits
 from bochner.persist.encoding import state_of
 from bochner.persist.registry import class_of, modules, name_of
 from bochner.solvers import Solver, State
@@ -210,6 +213,15 @@ def test_every_class_that_a_model_is_made_of_is_in_the_registry():
     for kind in estimators:
         if inspect.isclass(kind) and issubclass(kind, BaseEstimator):
             assert name_of(kind) is not None
+
+
+def test_the_type_behind_an_alias_is_the_one_that_counts():
+    kind = TypeVar("kind")
+    alias = TypeAliasType("alias", np.ndarray[Any, np.dtype[kind]], type_params=(kind,))
+    assert fits(np.ones(2), alias[np.float64])
+    assert fits(None, alias[np.float64] | None)
+    assert not fits(np.ones(2), alias[np.int64])
+    assert not fits("text", alias)
 
 
 def test_every_name_in_the_registry_is_that_of_its_class():

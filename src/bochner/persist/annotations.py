@@ -71,6 +71,7 @@ def _lenient(hint: Any) -> Any:
 
 def fits(value: Any, hint: Any) -> bool:
     """Whether a value is of a type; lists and tuples stand for each other."""
+    hint = _without_alias(hint)
     if hint is Any or isinstance(hint, TypeVar):
         return True
     if hint is None or hint is type(None):
@@ -81,6 +82,16 @@ def fits(value: Any, hint: Any) -> bool:
     if origin is None:
         return not isinstance(hint, type) or isinstance(value, hint)
     return CASES[origin](value, inner) if origin in CASES else isinstance(value, origin)
+
+
+def _without_alias(hint: Any) -> Any:
+    """Return the type that a type alias names: NumPy 2.5 defines `NDArray` as one (PEP 695)."""
+    alias = typing.get_origin(hint) or hint
+    if not hasattr(alias, "__value__"):
+        return hint
+    arguments = typing.get_args(hint)
+    value = alias.__value__[arguments] if arguments else alias.__value__
+    return _without_alias(value)
 
 
 def _each(value: Any, inner: tuple[Any, ...]) -> bool:
