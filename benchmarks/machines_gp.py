@@ -18,7 +18,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from binning_sets import quietly
 from bochner import KernelGaussianProcess
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import RadialWave
 from bochner.features import Centers, Fourier
 from bochner.kernels import Gaussian

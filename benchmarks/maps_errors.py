@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from common import (
     data_argument,
     introduce,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bochner import kernels
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.estimators.compatibility import (
     MACHINES,

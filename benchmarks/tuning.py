@@ -18,7 +18,7 @@ import numpy as np
 
 from binning_sets import Split, Task, quietly, split
 from bochner import KernelClassifier, KernelRegressor
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.tuning import Sample, Tuning
 from bochner.tuning.trials import Trials
 from common import data_argument, introduce, save_record, table, target, timed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bochner
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.estimators.compatibility import (
     MACHINES,

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from bochner.compute.pool import threads
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import (
     ArcCosine,
     ChiSquared,

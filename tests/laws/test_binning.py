@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bochner.compute.bin_table import BinTable
-from bochner.compute.bins import Columns, fingerprints
+from bochner.compute.bins.fingerprints import BinTable, Columns, fingerprints
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import Binning, BinningDiagnostics

@@ -18,12 +18,17 @@ from threadpoolctl import ThreadpoolController
 from bochner.compute import memory
 from bochner.compute.blas import single_blas
 from bochner.compute.compiled import compiled
-from bochner.compute.exponential import exponential
+from bochner.compute.elementwise.exponential import exponential
+from bochner.compute.elementwise.waves import cosine, cosine_sine
+from bochner.compute.linear_algebra.products import (
+    add_row_products,
+    gram,
+    product,
+    transposed_product,
+)
 from bochner.compute.memory import free_memory, memory_budget
 from bochner.compute.pool import available_cores, each_tile, sum_tiles, threads
-from bochner.compute.products import add_row_products, gram, product, transposed_product
-from bochner.compute.random import Random, row_hash
-from bochner.compute.turns import cosine, cosine_sine
+from bochner.compute.random.counter_based import Random, row_hash
 
 PI = np.longdouble("3.14159265358979323846264338327950288")
 ERROR = {np.float32: 3e-7, np.float64: 1e-15}

@@ -7,7 +7,7 @@ from scipy import stats
 
 from bochner import Fastfood, KernelRegressor, OrthogonalFourier, QuasiMonteCarloFourier
 from bochner.compute.pool import threads
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.features import SAMPLE_ROWS, Drawing, FeatureMap, Fourier, RandomPhase, prepare
 from bochner.features.drawings import PAIRS, Orthogonal

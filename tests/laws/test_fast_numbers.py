@@ -5,12 +5,11 @@ import pytest
 from scipy import stats
 from scipy.linalg import hadamard
 
-from bochner.compute.column_waves import column_waves
-from bochner.compute.hadamard import hadamard_products, power_of_two
-from bochner.compute.orthogonal_random import OrthogonalRandom
-from bochner.compute.quasi_random import QuasiRandom, primes
-from bochner.compute.random import Random
-from bochner.compute.stratified_random import StratifiedRandom
+from bochner.compute.elementwise.waves import column_waves
+from bochner.compute.linear_algebra.hadamard import hadamard_products, power_of_two
+from bochner.compute.random.counter_based import Random
+from bochner.compute.random.quasi_random import QuasiRandom, primes
+from bochner.compute.random.stratified import OrthogonalRandom, StratifiedRandom
 from bochner.data import ArraySource
 from bochner.features import Fourier
 from bochner.features.drawings import Fastfood, StructuredOrthogonal

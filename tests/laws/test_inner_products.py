@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import ArcCosine, DotProduct, Exponential, Polynomial, Zonal
 
 KERNELS = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import (
     Gaussian,
     Kernel,

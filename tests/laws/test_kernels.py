@@ -11,9 +11,9 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 from bochner import KernelClassifier
-from bochner.compute.distances import manhattan_distances
+from bochner.compute.linear_algebra.distances import manhattan_distances
 from bochner.compute.pool import each_tile
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import (
     EuclideanLaplacian,
     FunctionKernel,

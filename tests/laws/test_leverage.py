@@ -7,7 +7,7 @@ import pytest
 
 from bochner import KernelRegressor
 from bochner.compute.pool import threads
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.features import Centers, Fourier, Leverage, RandomFeatures
 from bochner.features.leverage import _systematic

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from bochner import KernelRegressor, RandomFourier
 from bochner.compute.pool import threads
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import Gaussian, Laplacian, Mapped, Matern, Stretched, is_separable
 
 A = np.random.default_rng(0).normal(size=(20, 3))

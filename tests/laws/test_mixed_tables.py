@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bochner import KernelClassifier, KernelGaussianProcess, KernelRegressor, RandomFourier
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import ChiSquared, Delta, Gaussian, Laplacian, Mapped, Overlap, Stretched
 
 TREES = np.array(["ash", "beech", "elm", "oak"])

@@ -8,7 +8,7 @@ from scipy.special import gamma, j0, kv
 from sklearn.base import clone
 
 from bochner import KernelRegressor, OrthogonalFourier, QuasiMonteCarloFourier, RandomFourier
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import (
     Cauchy,
     EuclideanLaplacian,

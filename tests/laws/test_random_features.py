@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from bochner import KernelClassifier, KernelGaussianProcess, KernelRegressor
 from bochner.compute.pool import threads
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.features import Fourier, RandomFeatures, has_map, map_of
 from bochner.features.process_basis import ProcessFeatures

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from bochner import KernelClassifier, KernelRegressor
 from bochner.compute.pool import threads
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Logarithm, Ranks
 from bochner.estimators.going_on import gained, grown, kept
 from bochner.features import Binning, BinningBasis, Centers

@@ -8,8 +8,8 @@ import pytest
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 from sklearn.svm import LinearSVC
 
+from bochner.compute.bins.segments import Column
 from bochner.compute.pool import threads
-from bochner.compute.segments import Column
 from bochner.data import ArraySource
 from bochner.features import Binning, Encoded
 from bochner.kernels import Laplacian

@@ -9,7 +9,13 @@ from sklearn.kernel_ridge import KernelRidge
 
 import bochner.solvers.direct as module
 from bochner import KernelRegressor
-from bochner.compute.cholesky import jittered_cholesky, lower_gram, solve, solve_lower, solve_upper
+from bochner.compute.linear_algebra.cholesky import (
+    jittered_cholesky,
+    lower_gram,
+    solve,
+    solve_lower,
+    solve_upper,
+)
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import CenterBasis, Centers, Fourier

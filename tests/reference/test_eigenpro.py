@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from bochner import KernelClassifier, KernelRegressor
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, shuffled
 from bochner.features import Centers, Fourier
 from bochner.kernels import Gaussian

@@ -8,7 +8,7 @@ from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler
 from sklearn.metrics.pairwise import additive_chi2_kernel, chi2_kernel
 
 from bochner import AdditiveHomogeneous, HistogramFourier
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import (
     ChiSquared,
     ExponentialSemigroup,

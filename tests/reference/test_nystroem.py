@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import bochner.solvers.nystroem as module
 from bochner import KernelClassifier, KernelRegressor
-from bochner.compute.cholesky import jittered_cholesky
+from bochner.compute.linear_algebra.cholesky import jittered_cholesky
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import CenterBasis, Centers, Encoded, Fourier, TabulatedBasis, WhitenedBasis

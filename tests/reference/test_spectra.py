@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from bochner import PartialWhitening, RandomFourier
 from bochner.compute.pool import threads
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import Gaussian, Laplacian
 from bochner.spectra import Reach, Spectrum, eigenpairs, iterations, singular, spectrum, step_bound
 from bochner.spectra.krylov import krylov

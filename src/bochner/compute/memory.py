@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
-BINARY_UNITS = {f"{unit}i": 1024**power for power, unit in enumerate("kmgt", start=1)}
-NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 UNKNOWN = 2 * 1024**3  # assumed to be free where the system does not tell
+
+
+BINARY_UNITS = {f"{unit}i": 1024**power for power, unit in enumerate("kmgt", start=1)}
+
+
+NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
+
+
 GROUPS = Path("/sys/fs/cgroup")
 
 
@@ -100,3 +109,14 @@ def _idle(folder: Path, name: str) -> int:
     """Return the bytes of cached files, which count as used but are given up when needed."""
     words = (folder / "memory.stat").read_text().split()
     return int(words[words.index(name) + 1])
+
+
+def release_freed() -> None:
+    """Return freed memory to the system, as far as pyarrow and the C library can.
+
+    What reading has left counts as memory of the process, and a fit has no use for it.
+    """
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
+    with suppress(AttributeError, OSError):  # the GNU C library has it, others do not
+        ctypes.CDLL(None).malloc_trim(0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import row_hash
+from bochner.compute.random.counter_based import row_hash
 from bochner.data.batch import Batch
 from bochner.data.source import DataSource, RandomAccess, Stream
 

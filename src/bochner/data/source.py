@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.data.cut import Reader, cut, even_cut
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.features import FeatureMap, RandomBasis, has_map
 from bochner.kernels import Kernel
 from bochner.losses import Loss, Margin, Multinomial, OneClass, Quantile, Regression, Squared

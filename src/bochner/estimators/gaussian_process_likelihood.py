@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.blas import single_blas
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import DataSource
 from bochner.estimators.choices import is_auto
 from bochner.estimators.scales import MANY_COLUMNS

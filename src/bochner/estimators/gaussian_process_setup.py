@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bochner.compute.memory import memory_budget
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import Batch, DataSource, Scaling
 from bochner.estimators.choices import for_text, is_auto, kernel_for, unscaled
 from bochner.estimators.gaussian_process_likelihood import FIRST_NOISE, learned

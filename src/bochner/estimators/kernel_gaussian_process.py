@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bochner.callbacks import History
 from bochner.compute.pool import threads
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.estimators.convergence import warn_of_limits, warn_of_unseen_rows
 from bochner.estimators.files import SourceScore, joined
 from bochner.estimators.gaussian_process_fit import (

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.compute.pool import each_tile, threads
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.estimators.going_on import unchanged_on_error
 from bochner.estimators.ranges import require_count, require_jobs, require_number

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Batch, DataSource, mapped
 from bochner.estimators.samples import (
     array_sample,

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from bochner.compute.linear_algebra.products import gram, transposed_product
 from bochner.compute.pool import threads
-from bochner.compute.products import gram, transposed_product
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
 from bochner.estimators.choices import is_auto
 from bochner.estimators.kernel_witness import KernelWitness

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.column_waves import column_waves
+from bochner.compute.elementwise.waves import column_waves
 from bochner.compute.memory import memory_budget
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import DenseBasis, cuts
 from bochner.features.seeded_basis import SeededBasis

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bochner.compute.memory import memory_budget
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.basis import Basis
 from bochner.features.binning_basis import BinningBasis, Grid

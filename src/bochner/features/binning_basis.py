@@ -11,9 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.bin_sums import gather, scatter, tally
-from bochner.compute.bin_table import BinTable
-from bochner.compute.bins import FURTHEST, Columns, fingerprints
+from bochner.compute.bins.fingerprints import FURTHEST, BinTable, Columns, fingerprints
+from bochner.compute.bins.sums import gather, scatter, tally
 from bochner.compute.pool import each_tile
 from bochner.features.basis import Basis
 

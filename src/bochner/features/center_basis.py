@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.cholesky import jittered_cholesky, solve
+from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
+from bochner.compute.linear_algebra.products import add_column_products, add_row_products
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
-from bochner.compute.products import add_column_products, add_row_products
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts

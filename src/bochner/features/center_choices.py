@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from bochner.compute.blas import single_blas
-from bochner.compute.cholesky import jittered_cholesky
-from bochner.compute.products import product
-from bochner.compute.random import Random
+from bochner.compute.linear_algebra.cholesky import jittered_cholesky
+from bochner.compute.linear_algebra.products import product
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import Kernel
 from bochner.kernels.rows import dense
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from bochner.compute.memory import memory_budget
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.combined_basis import ProductBasis, SeenBasis, SumBasis
 from bochner.features.feature_map import FeatureMap

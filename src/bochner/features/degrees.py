@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.features.random_functions import UNIT
 
 

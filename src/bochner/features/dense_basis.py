@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bochner.compute.linear_algebra.products import add_row_products
 from bochner.compute.pool import each_tile, sum_tiles
-from bochner.compute.products import add_row_products
 from bochner.features.basis import Basis, Code
 
 # A tile of 256 rows and 1,024 columns fills an L2 cache of 1 MiB. Every tile has the same height,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.memory import memory_budget
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.data.source import DataSource
 from bochner.features.basis import Basis

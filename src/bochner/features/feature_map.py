@@ -9,7 +9,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 
 from bochner.component import Component
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.data.scaling import Scaling
 from bochner.features.basis import Basis

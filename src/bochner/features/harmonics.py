@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
-from bochner.compute.sketches import place_columns
+from bochner.compute.elementwise.sketches import place_columns
+from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.degrees import Degrees

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from bochner.compute.blas import single_blas
-from bochner.compute.products import gram, transposed_product
-from bochner.compute.random import Random
+from bochner.compute.linear_algebra.products import gram, transposed_product
+from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.feature_map import FeatureMap
 from bochner.features.random_basis import RandomBasis

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.exponential import exponential
-from bochner.compute.random import Random
+from bochner.compute.elementwise.exponential import exponential
+from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
-from bochner.compute.turns import cosine
+from bochner.compute.elementwise.waves import cosine
+from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts

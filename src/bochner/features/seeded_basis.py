@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any, Self
 
 from bochner.compute.pool import each_tile
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.features.dense_basis import BLOCK
 from bochner.features.random_basis import RandomBasis
 

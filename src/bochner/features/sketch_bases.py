@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len, rfft
 
-from bochner.compute.random import Random
-from bochner.compute.sketches import count_sketch, multiply_spectra
+from bochner.compute.elementwise.sketches import count_sketch, multiply_spectra
+from bochner.compute.random.counter_based import Random
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts
 from bochner.features.random_functions import UNIT, RandomFunctions, WholeUnits

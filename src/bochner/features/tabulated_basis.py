@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.linear_algebra.products import add_row_products
 from bochner.compute.pool import each_tile
-from bochner.compute.products import add_row_products
 from bochner.features.basis import Basis
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
 

@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.cholesky import jittered_cholesky, lower_gram, solve_lower, solve_upper
+from bochner.compute.linear_algebra.cholesky import (
+    jittered_cholesky,
+    lower_gram,
+    solve_lower,
+    solve_upper,
+)
+from bochner.compute.linear_algebra.products import add_column_products, add_row_products
 from bochner.compute.pool import each_tile, sum_tiles
-from bochner.compute.products import add_column_products, add_row_products
 from bochner.features.basis import Basis
 from bochner.features.center_basis import CenterBasis
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded

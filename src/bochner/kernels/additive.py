@@ -9,8 +9,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.pairwise_sums import Term, pairwise_sums
-from bochner.compute.random import Random
+from bochner.compute.elementwise.pairwise_sums import Term, pairwise_sums
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.against import Against
 from bochner.kernels.histogram import Histogram
 from bochner.kernels.rows import Array, Rows, checked_rows, dense

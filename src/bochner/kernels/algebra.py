@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.against import Against, Combined, Multiplied
 from bochner.kernels.kernel import ShiftInvariant, positive, shift_invariant
 from bochner.kernels.rows import Array, Rows

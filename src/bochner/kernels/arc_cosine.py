@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.angular import Angular
 from bochner.kernels.inner_product import whole_number
 from bochner.kernels.rows import Array, Rows

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import Distances, SquaredEuclidean
 from bochner.kernels.normal_mixture import NormalMixture
 from bochner.kernels.rows import Array

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import scipy.sparse as sp
 
-from bochner.compute.distances import manhattan_distances, squared_distances
+from bochner.compute.linear_algebra.distances import manhattan_distances, squared_distances
 from bochner.kernels.rows import Array, Rows, alike, dense, tiles
 
 # Squared distances below this many roundings of |a|^2 are computed again from a - b.

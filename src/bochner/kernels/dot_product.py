@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.inner_product import checked_coefficients
 from bochner.kernels.power_series import PowerSeries
 from bochner.kernels.rows import Array, Rows

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from bochner.compute.exponential import exponential
-from bochner.compute.random import Random
+from bochner.compute.elementwise.exponential import exponential
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.inner_product import median_square
 from bochner.kernels.kernel import positive
 from bochner.kernels.power_series import PowerSeries

@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from bochner.compute.exponential import exponential
-from bochner.compute.random import Random
+from bochner.compute.elementwise.exponential import exponential
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.additive import Additive, Sums
 from bochner.kernels.against import Against
 from bochner.kernels.chi_squared import ChiSquared

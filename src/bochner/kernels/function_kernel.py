@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.kernel import Kernel
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 

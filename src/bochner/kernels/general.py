@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.against import Against, Combined, Moved, Multiplied
 from bochner.kernels.kernel import Kernel, part, positive
 from bochner.kernels.rows import Array, Rows, centred, mean

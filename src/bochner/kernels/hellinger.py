@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.pairwise_sums import Term
+from bochner.compute.elementwise.pairwise_sums import Term
 from bochner.kernels.additive import Additive
 from bochner.kernels.against import Against
 from bochner.kernels.rows import Array, Rows, alike, dense

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.pairwise_sums import Term
+from bochner.compute.elementwise.pairwise_sums import Term
 from bochner.kernels.additive import Additive, Sums
 from bochner.kernels.against import Against
 from bochner.kernels.rows import Rows

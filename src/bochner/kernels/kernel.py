@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bochner.component import Component
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.against import Against, Tiles
 from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean
 from bochner.kernels.tiled import tiled

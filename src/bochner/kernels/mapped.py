@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bochner.compute.blas import single_blas
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.against import Against, Transformed
 from bochner.kernels.kernel import ShiftInvariant, shift_invariant
 from bochner.kernels.rows import Array, Rows, centred, checked_rows, mean

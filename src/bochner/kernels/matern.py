@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.exponential import exponential
-from bochner.compute.random import Random
+from bochner.compute.elementwise.exponential import exponential
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import Distances, Euclidean
 from bochner.kernels.normal_mixture import NormalMixture
 from bochner.kernels.rows import Array

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.kernel import Kernel, positive
 from bochner.kernels.rows import Array, Rows, checked_rows
 

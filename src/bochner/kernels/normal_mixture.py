@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import euclidean
 from bochner.kernels.profile import Profile
 from bochner.kernels.rows import Array, Rows

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.against import Against
 from bochner.kernels.kernel import Kernel, ShiftInvariant, shift_invariant
 from bochner.kernels.rows import Array, Rows, checked_rows

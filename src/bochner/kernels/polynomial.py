@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.inner_product import median_square, whole_number
 from bochner.kernels.kernel import positive
 from bochner.kernels.power_series import PowerSeries

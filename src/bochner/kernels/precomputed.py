@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, NoReturn, Self
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.kernel import Kernel
 from bochner.kernels.rows import Rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar, Self
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.kernel import ShiftInvariant
 from bochner.kernels.measured import Measured
 from bochner.kernels.rows import Array, Rows, centred, mean

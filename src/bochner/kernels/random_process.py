@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.products import product
-from bochner.compute.random import Random
+from bochner.compute.linear_algebra.products import product
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.against import Against
 from bochner.kernels.inner_product import whole_number
 from bochner.kernels.kernel import Kernel

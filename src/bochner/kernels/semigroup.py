@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.pairwise_sums import Term, reciprocal_products
-from bochner.compute.random import Random
+from bochner.compute.elementwise.pairwise_sums import Term, reciprocal_products
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.additive import Sums
 from bochner.kernels.against import Against
 from bochner.kernels.exponentiated import ExponentialOf

@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.pairwise_sums import harmonic_products
-from bochner.compute.random import Random
+from bochner.compute.elementwise.pairwise_sums import harmonic_products
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.against import Against
 from bochner.kernels.histogram import Histogram
 from bochner.kernels.kernel import ShiftInvariant, positive

@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
-from bochner.compute.turns import cosine_sine
+from bochner.compute.elementwise.waves import cosine_sine
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.kernel import ShiftInvariant
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 

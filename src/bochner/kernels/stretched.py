@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.against import Against, Divided
 from bochner.kernels.kernel import Kernel, ShiftInvariant, part, shift_invariant
 from bochner.kernels.rows import Array, Rows, checked_rows, divided

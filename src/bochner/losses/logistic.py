@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from bochner.compute import loss_rows
+from bochner.compute.bins import loss_rows
 from bochner.losses.loss import Array, Margin, Probabilistic, Smooth, row_sums
 from bochner.losses.softmax import softmax
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute import loss_rows
+from bochner.compute.bins import loss_rows
 from bochner.losses.loss import Array, Regression, Smooth, row_sums
 from bochner.losses.ranges import require_positive
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bochner.compute import loss_rows
+from bochner.compute.bins import loss_rows
 from bochner.losses.loss import Array, Margin, Probabilistic, Quadratic, Regression, row_sums
 
 DOUBT = 0.01  # that all classes share whose (1 + f) / 2 is too small for a probability

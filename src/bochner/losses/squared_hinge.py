@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bochner.compute import loss_rows
+from bochner.compute.bins import loss_rows
 from bochner.losses.loss import Array, Margin, Smooth, row_sums
 
 

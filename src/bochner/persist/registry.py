@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any
 
 MODULES = {
-    "compute.row_steps": "BinRecords",
-    "compute.segments": "Entries",
+    "compute.bins.row_steps": "BinRecords",
+    "compute.bins.segments": "Entries",
     "data.array_source": "ArraySource",
     "data.batch": "Batch",
     "data.files.schema": "Schema",

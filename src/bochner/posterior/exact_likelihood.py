@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.cholesky import jittered_cholesky, solve
+from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
 from bochner.kernels import Gaussian, ShiftInvariant
 
 STEP = 1e-4  # of the logarithm of a scale

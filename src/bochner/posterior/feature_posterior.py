@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from bochner.compute.cholesky import jittered_cholesky, solve, solve_lower
-from bochner.compute.products import gram, product
+from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve, solve_lower
+from bochner.compute.linear_algebra.products import gram, product
 from bochner.features import Basis, RandomBasis
 from bochner.kernels import Kernel
 from bochner.posterior.feature_sums import FeatureSums, values

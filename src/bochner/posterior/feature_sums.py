@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.products import gram, transposed_product
+from bochner.compute.linear_algebra.products import gram, transposed_product
 from bochner.data import Batch
 from bochner.features import Basis, BinningBasis, DenseBasis, WhitenedBasis
 from bochner.posterior.units import Units, require_mass, weights_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.products import product
+from bochner.compute.linear_algebra.products import product
 from bochner.data import Batch
 from bochner.features import Basis, RandomBasis
 from bochner.kernels import Kernel

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from bochner.compute.blas import single_blas
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 
 BATCH_ROWS = 4_096  # predicted at a time
 MOST_ROWS = 5_000  # between which a covariance is made: its memory is their square

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.row_steps import BinRecords, RowSteps
+from bochner.compute.bins.row_steps import BinRecords, RowSteps
 from bochner.data import Batch
 from bochner.features import BinningBasis, BinningDiagnostics
 from bochner.problem import Expansion, Problem

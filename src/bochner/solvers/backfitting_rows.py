@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.bent_moves import bend, bent_sweep
-from bochner.compute.grid_moves import carry, hand_back, sweep, weigh
+from bochner.compute.bins.backfitting import bend, bent_sweep, carry, hand_back, sweep, weigh
 from bochner.compute.pool import each_tile
 from bochner.data import Batch
 from bochner.features import Group, GroupBlock

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.vectors import curved
+from bochner.compute.linear_algebra.vectors import curved
 from bochner.solvers.metric import Metric
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bochner.compute.segments import Entries
+from bochner.compute.bins.segments import Entries
 from bochner.data import Batch
 from bochner.features import BinningBasis
 from bochner.losses import Smooth

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.minima import minimized
+from bochner.compute.bins.minima import minimized
+from bochner.compute.bins.segments import Column, Entries
 from bochner.compute.pool import each_tile
-from bochner.compute.segments import Column, Entries
 from bochner.features import BinningBasis, Group
 from bochner.problem import Problem
 from bochner.solvers.grid_descent import Bins, Descent, FittedRows

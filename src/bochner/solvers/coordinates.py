@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.component import Component
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.solvers.look import Look
 
 

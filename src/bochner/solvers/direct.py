@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.cholesky import jittered_cholesky, solve
+from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
 from bochner.data import Batch
 from bochner.features import Basis, CenterBasis
 from bochner.features.whitened_basis import exact_matrix

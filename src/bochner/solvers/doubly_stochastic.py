@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
 from bochner.features import RandomBasis
 from bochner.losses import Offset

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.products import gram, product
-from bochner.compute.random import Random
+from bochner.compute.linear_algebra.products import gram, product
+from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
 from bochner.features import CenterBasis, DenseBasis
 from bochner.solvers.preconditioner import Flattening

@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
 from bochner.features import CenterBasis, DenseBasis
 from bochner.features.dense_basis import ROWS

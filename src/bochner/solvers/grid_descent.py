@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.minima import minimized
+from bochner.compute.bins.minima import minimized
+from bochner.compute.bins.segments import TILE_ENTRIES, Column, Entries, Table, joined
 from bochner.compute.pool import each_tile, sum_tiles
-from bochner.compute.segments import TILE_ENTRIES, Column, Entries, Table, joined
 from bochner.losses import Quadratic, Smooth
 from bochner.solvers.penalty import Penalty
 

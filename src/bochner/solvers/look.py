@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.products import gram, product, transposed_product
+from bochner.compute.linear_algebra.products import gram, product, transposed_product
 from bochner.data import Batch
 from bochner.losses import Smooth
 from bochner.problem import Problem

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.cholesky import solve
-from bochner.compute.vectors import stepped, turned
+from bochner.compute.linear_algebra.cholesky import solve
+from bochner.compute.linear_algebra.vectors import stepped, turned
 from bochner.features import Basis, WhitenedBasis
 from bochner.problem import Problem
 

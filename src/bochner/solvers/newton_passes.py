@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import row_hash
+from bochner.compute.random.counter_based import row_hash
 from bochner.data import Batch
 from bochner.losses import Smooth
 from bochner.problem import Problem

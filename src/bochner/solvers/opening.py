@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 
 from bochner.compute.blas import single_blas
-from bochner.compute.products import gram
+from bochner.compute.linear_algebra.products import gram
 from bochner.data import Batch
 from bochner.features import RandomBasis
 from bochner.losses import Loss, Smooth

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.products import product, transposed_product
+from bochner.compute.linear_algebra.products import product, transposed_product
 from bochner.solvers.momentum import Momentum
 
 DAMPED = 0.95  # power of the ratios of eigenvalues: those of a subsample are not exact

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.component import Component
-from bochner.compute.products import product, transposed_product
+from bochner.compute.linear_algebra.products import product, transposed_product
 from bochner.features import FourierBasis
 from bochner.features.dense_basis import cuts
 from bochner.features.drawings import MatrixDrawing

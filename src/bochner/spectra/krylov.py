@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.products import product, transposed_product
-from bochner.compute.random import Random
+from bochner.compute.linear_algebra.products import product, transposed_product
+from bochner.compute.random.counter_based import Random
 from bochner.spectra.operators import Operator, Pairs, factors, orthonormal, top_pairs
 
 # Blocks of an eighth of the wanted pairs, and 3 columns for each pair with some more for few of

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
 from bochner.compute.blas import single_blas
-from bochner.compute.products import gram, product, transposed_product
+from bochner.compute.linear_algebra.products import gram, product, transposed_product
 
 
 class Pairs(NamedTuple):

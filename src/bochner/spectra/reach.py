@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.products import transposed_product
-from bochner.compute.random import Random
+from bochner.compute.linear_algebra.products import transposed_product
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import Kernel
 from bochner.kernels.rows import checked_rows
 from bochner.spectra.spectrum import eigenpairs

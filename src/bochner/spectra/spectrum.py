@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.products import gram
-from bochner.compute.random import Random
+from bochner.compute.linear_algebra.products import gram
+from bochner.compute.random.counter_based import Random
 from bochner.spectra.krylov import block_shape, krylov
 from bochner.spectra.operators import Covariance, KernelOperator, Operator, Pairs
 
@@ -40,7 +40,7 @@ class Spectrum:
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.compute.random import Random
+    >>> from bochner.compute.random.counter_based import Random
     >>> from bochner.spectra import eigenpairs
     >>> spectrum = eigenpairs(np.diag([8.0, 4.0, 2.0, 1.0]), 2, Random(0))
     >>> spectrum.values, spectrum.tail

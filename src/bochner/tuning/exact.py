@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.cholesky import jittered_cholesky, solve
-from bochner.compute.random import Random
+from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import Kernel, Mapped, ShiftInvariant, Stretched
 from bochner.kernels.radial import Radial
 from bochner.tuning.drawn import Drawn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.trial_loops import backfit, shrinkages, subtract
+from bochner.compute.bins.trials import backfit, shrinkages, subtract
 from bochner.tuning.drawn import Drawn
 
 Bins = tuple[NDArray[np.int32], NDArray[np.int64]]  # numbers of the rows' bins, grids' beginnings

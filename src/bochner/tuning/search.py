@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.data import Warping
 from bochner.tuning.changes import Change, joint, sizes, steps
 from bochner.tuning.groups import Groups

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.bins.trials import move_keys, number_keys
 from bochner.compute.pool import each_tile
-from bochner.compute.random import Random
-from bochner.compute.trial_loops import move_keys, number_keys
+from bochner.compute.random.counter_based import Random
 from bochner.tuning.drawn import Drawn
 from bochner.tuning.regression import Bins, Regression
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.tuning.drawn import Drawn, HeldOut
 from bochner.tuning.sample import Sample
 from bochner.tuning.trials import Move, Trials

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.csv_fields import TILE, Records
 from bochner.compute.pool import each_tile
+from bochner.compute.text.csv import TILE, Records
 from bochner.data.files.chunk import UnreadableFile
 
 File = str | os.PathLike[str] | BinaryIO

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.markers import Markers
-from bochner.compute.text_codes import codes
+from bochner.compute.text.cells import Markers, codes
 from bochner.data.files.chunk import Coded
 from bochner.data.files.dialect import content
 

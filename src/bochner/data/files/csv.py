@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.csv_fields import Records, records
-from bochner.compute.markers import Markers
+from bochner.compute.text.cells import Markers
+from bochner.compute.text.csv import Records, records
 from bochner.data.files.blocks import Block, File, Input
 from bochner.data.files.chunk import Chunk
 from bochner.data.files.csv_rows import Layout, RowReader

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.csv_fields import Records, fields
-from bochner.compute.decimal import HARD, WHOLE, WRONG, read_decimals
-from bochner.compute.markers import Markers
 from bochner.compute.pool import each_tile
+from bochner.compute.text.cells import Markers
+from bochner.compute.text.csv import Records, fields
+from bochner.compute.text.decimal import HARD, WHOLE, WRONG, read_decimals
 from bochner.data.files.blocks import Block
 from bochner.data.files.chunk import (
     BAD_SHOWN,

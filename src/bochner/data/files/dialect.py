@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.csv_fields import Records, fields, records
-from bochner.compute.decimal import WRONG, read_decimals
-from bochner.compute.markers import Markers
+from bochner.compute.text.cells import Markers
+from bochner.compute.text.csv import Records, fields, records
+from bochner.compute.text.decimal import WRONG, read_decimals
 from bochner.data.files.blocks import Input
 from bochner.data.files.chunk import UnreadableFile, shown
 

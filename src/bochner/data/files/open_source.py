@@ -8,14 +8,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bochner.compute.memory import memory_budget
+from bochner.compute.memory import memory_budget, release_freed
 from bochner.data.files.array_table import ArrayTable
 from bochner.data.files.file_source import FileRows, FileSource, FileStream
 from bochner.data.files.first_pass import learn_sparse, learn_table
 from bochner.data.files.kept import KeptRows, KeptSparse, KeptTable
 from bochner.data.files.kept_array import KeptArray
 from bochner.data.files.layout import Column, Wishes, layout_of, require_kinds
-from bochner.data.files.leftovers import give_back
 from bochner.data.files.parsing import SparseParsing, TableParsing
 from bochner.data.files.paths import (
     NAMES,
@@ -212,7 +211,7 @@ def _table(
         weighted = layout.weight is not None
         kept = KeptTable(len(layout.names), len(layout.targets), weighted, dtype, reading.in_memory)
     learned = learn_table(parsing, kept, schema, reading.missing, reading.progress)
-    give_back()
+    release_freed()
     if kept is None:
         return FileStream(parsing, learned.schema, learned)
     return FileRows(parsing, learned, kept)
@@ -241,7 +240,7 @@ def _sparse(parsing: SparseParsing, reading: Reading, wishes: Wishes) -> FileSou
         return FileStream(parsing, schema, None)
     kept = None if reading.keep == "no" else KeptSparse(dtype, reading.in_memory)
     learned = learn_sparse(parsing, kept, schema, reading.progress)
-    give_back()
+    release_freed()
     if kept is None:
         return FileStream(
             replace(parsing, n_columns=learned.schema.n_columns), learned.schema, learned

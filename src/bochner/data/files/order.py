@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 
 PARTS = 0x9A275  # keeps the order of parts apart from other draws of the same seed
 

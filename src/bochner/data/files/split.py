@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import row_hash
+from bochner.compute.random.counter_based import row_hash
 
 SPLIT = 0x5B117  # keeps these draws apart from those of other rows that are held out
 

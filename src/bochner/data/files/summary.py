@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random import row_hash
+from bochner.compute.random.counter_based import row_hash
 from bochner.data.batch import Batch
 from bochner.data.files.schema import Missing
 from bochner.data.filling import GAP

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.csv_fields import Records, records
-from bochner.compute.svmlight_rows import pairs
+from bochner.compute.text.csv import Records, records
+from bochner.compute.text.svmlight import pairs
 from bochner.data.files.blocks import File, Input
 from bochner.data.files.chunk import SparseChunk
 from bochner.data.files.svmlight_rows import SparseReader

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.csv_fields import Records
-from bochner.compute.decimal import HARD, WHOLE, read_decimals
-from bochner.compute.markers import Markers
-from bochner.compute.svmlight_rows import (
+from bochner.compute.text.cells import Markers
+from bochner.compute.text.csv import Records
+from bochner.compute.text.decimal import HARD, WHOLE, read_decimals
+from bochner.compute.text.svmlight import (
     BELOW_ONE,
     LARGEST,
     NO_PAIR,

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.component import Component
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.kernels import ShiftInvariant
 
 PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model

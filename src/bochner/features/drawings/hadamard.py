@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.hadamard import hadamard_products, power_of_two
-from bochner.compute.random import Random
-from bochner.compute.stratified_random import StratifiedRandom
+from bochner.compute.linear_algebra.hadamard import hadamard_products, power_of_two
+from bochner.compute.random.counter_based import Random
+from bochner.compute.random.stratified import StratifiedRandom
 from bochner.features.drawings.drawing import PAIRS, Drawing
 from bochner.kernels import NormalMixture, Product, Scaled, ShiftInvariant, Stretched, Sum
 from bochner.kernels.rows import dense

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bochner.compute.hadamard import power_of_two
-from bochner.compute.orthogonal_random import OrthogonalRandom
-from bochner.compute.random import Random
+from bochner.compute.linear_algebra.hadamard import power_of_two
+from bochner.compute.random.counter_based import Random
+from bochner.compute.random.stratified import OrthogonalRandom
 from bochner.features.drawings.drawing import PAIRS, MatrixDrawing
 from bochner.kernels import NormalMixture, ShiftInvariant
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
 from bochner.features.drawings.drawing import MatrixDrawing
 from bochner.kernels import ShiftInvariant
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bochner.compute.quasi_random import QuasiRandom
-from bochner.compute.random import Random
+from bochner.compute.random.counter_based import Random
+from bochner.compute.random.quasi_random import QuasiRandom
 from bochner.features.drawings.drawing import MatrixDrawing
 from bochner.kernels import ShiftInvariant
 

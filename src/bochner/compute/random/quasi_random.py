@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
-from bochner.compute.random import Random, Shape, gamma_quantiles
+from bochner.compute.random.counter_based import Random, Shape, gamma_quantiles
 
 HALTON = 0x48616C746F6E  # the path of the numbers that scramble
 DIGITS = 40  # of a number, if the base is 2

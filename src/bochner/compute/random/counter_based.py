@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bochner.compute.turns import cosine_sine
+from bochner.compute.elementwise.waves import cosine_sine
 
 Shape = int | tuple[int, ...]
 WORD = 2**64 - 1
@@ -34,7 +34,7 @@ class Random:
 
     Examples
     --------
-    >>> from bochner.compute.random import Random
+    >>> from bochner.compute.random.counter_based import Random
     >>> Random(7, 3).integers(2)
     array([17350226370433720104,  7838392086619169829], dtype=uint64)
     """

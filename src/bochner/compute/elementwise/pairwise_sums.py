@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
-from bochner.compute.entropy_sums import COLUMNS, WIDTH, entropy_sums
+from bochner.compute.elementwise.entropy_sums import COLUMNS, WIDTH, entropy_sums
 
 ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
 

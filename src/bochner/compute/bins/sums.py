@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.bins import Codes, writable
+from bochner.compute.bins.fingerprints import Codes, writable
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile, thread_count
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bochner.compute.bins import ROUND
+from bochner.compute.bins.fingerprints import ROUND
 from bochner.compute.compiled import compiled
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio

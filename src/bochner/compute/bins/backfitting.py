@@ -1,10 +1,81 @@
-"""Bent moves: what `grid_moves` does for residuals, for absolute values with rounded kinks."""
+"""Sweeps of backfitting: what rows leave to the bins of a grid, and what the bins hand back."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from bochner.compute.compiled import compiled
+
+
+@compiled(
+    "void(int32[::1], int32[::1], float64[::1], float64[::1], float32[::1], float64[::1])",
+    "void(int32[::1], int32[::1], float64[::1], float64[::1], float64[::1], float64[::1])",
+)
+def carry(code, before, moves, residual, weight, sums):  # type: ignore[no-untyped-def]
+    """Take from each residual what its bin in the grid before has moved; add the rest to its bin.
+
+    Two grids in one walk through the rows. A row without a bin has the number -1: the last of the
+    sums is for those, and the last of the moves is 0.
+    """
+    for i in range(len(code)):
+        left = residual[i] - moves[before[i]]
+        residual[i] = left
+        sums[code[i]] += weight[i] * left
+
+
+@compiled("void(int32[::1], float64[::1], float64[::1])")
+def hand_back(code, moves, residual):  # type: ignore[no-untyped-def]
+    """Take from each residual what its bin has moved."""
+    for i in range(len(code)):
+        residual[i] -= moves[code[i]]
+
+
+@compiled(
+    "void(int32[::1], float32[::1], float64[::1])", "void(int32[::1], float64[::1], float64[::1])"
+)
+def weigh(code, weight, sums):  # type: ignore[no-untyped-def]
+    """Add the weights of the rows to their bins."""
+    for i in range(len(code)):
+        sums[code[i]] += weight[i]
+
+
+@compiled(
+    "float64(int32[:, ::1], int64[::1], int64[::1], float64[::1], float32[::1], float64[::1], "
+    "float64, float64, float64[::1], float64[:, ::1])",
+    "float64(int32[:, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1], "
+    "float64, float64, float64[::1], float64[:, ::1])",
+)
+def sweep(codes, order, starts, residual, weight, masses, ridge, step, values, moves):  # type: ignore[no-untyped-def]
+    """Move the values of some grids in turn; return the sum of steepness times squared moves.
+
+    What `carry` does for two grids, for all of `order`. `masses` are the weights of the bins' rows,
+    `moves` is room for two numbers for each bin of a grid and for rows without one.
+    """
+    moves[:] = 0.0
+    total, last = 0.0, moves.shape[1] - 1
+    before = codes[order[0]]
+    for place in range(len(order)):
+        r = order[place]
+        code, first, count = codes[r], starts[r], starts[r + 1] - starts[r]
+        old, new = moves[place & 1], moves[(place + 1) & 1]
+        for b in range(count):
+            new[b] = -ridge * values[first + b]
+        for i in range(len(residual)):
+            left = residual[i] - old[before[i]]
+            residual[i] = left
+            new[code[i]] += weight[i] * left
+        for b in range(count):
+            steep = masses[first + b] + ridge
+            move = step * new[b] / steep if steep > 0.0 else 0.0
+            values[first + b] += move
+            total += steep * move * move
+            new[b] = move
+        new[last] = 0.0
+        before = code
+    old = moves[np.int64(len(order)) & 1]
+    for i in range(len(residual)):
+        residual[i] -= old[before[i]]
+    return total
 
 
 @compiled(

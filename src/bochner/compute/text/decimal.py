@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
-from bochner.compute.markers import Markers
-from bochner.compute.powers import LEAST_POWER, MOST_POWER, powers_of_five, powers_of_ten
+from bochner.compute.text.cells import Markers
+
+DIGITS = 19  # the most that an unsigned 64-bit number always holds
+FAR = 1 << 40  # an exponent beyond which none matters, however many digits there are
+
 
 Bytes = NDArray[np.uint8]
 
+
 WHOLE, HARD, WRONG = 0, -1, 1  # flags of a row: all read, some cell undecided, first wrong cell
 
+
 BLANK, TAB, PLUS, MINUS, DOT, ZERO, LETTER_E = (ord(sign) for sign in " \t+-.0e")
-DIGITS = 19  # the most that an unsigned 64-bit number always holds
-FAR = 1 << 40  # an exponent beyond which none matters, however many digits there are
+
+
 LOW = np.uint64(0xFFFFFFFF)
+
+
 HALF = np.uint64(32)
 
 
@@ -231,3 +240,33 @@ def _decimals(text, starts, stops, signs, ends, first, powers, tens, out, bits, 
             elif flag == WRONG:
                 flags[i] = WRONG + j
                 break
+
+
+LEAST_POWER, MOST_POWER = -342, 308  # of ten; digits times what lies beyond are 0 or infinite
+
+
+@cache
+def powers_of_five() -> NDArray[np.uint64]:
+    """Return the leading 128 bits of 5^q for each power q, (powers, 2), high word first.
+
+    Lemire (2021), "Number parsing at a gigabyte per second", section 5: those of negative powers
+    are rounded up, the others down.
+    """
+    words = [divmod(_leading_bits(q), 1 << 64) for q in range(LEAST_POWER, MOST_POWER + 1)]
+    return np.array(words, np.uint64)
+
+
+@cache
+def powers_of_ten() -> NDArray[np.float64]:
+    """Return 10^0 to 10^22, the powers that are doubles."""
+    return np.array([float(10**q) for q in range(23)])
+
+
+def _leading_bits(q: int) -> int:
+    power: int = 5 ** abs(q)
+    if q >= 0:
+        shift = 128 - power.bit_length()
+        return power << shift if shift >= 0 else power >> -shift
+    bits = (power - 1).bit_length()
+    value = (1 << (bits + 127 if q >= -27 else 2 * bits + 128)) // power + 1
+    return value >> max(0, value.bit_length() - 128)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.bins import Codes
+from bochner.compute.bins.fingerprints import Codes
 from bochner.compute.compiled import compiled
 
 Floats = NDArray[np.float64]

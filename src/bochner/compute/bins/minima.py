@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.bins.segments import TILE_BINS, Table, each_bins
 from bochner.compute.compiled import compiled
-from bochner.compute.segments import TILE_BINS, Table, each_bins
 
 # Longer than to the minimum: below 2 a quadratic still falls, and blocks that resemble each other
 # need half the passes (Young 1954, Iterative methods for solving partial difference equations).

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
-from bochner.compute.csv_fields import Records
+from bochner.compute.text.csv import Records
 
 EMPTY, ROW = 0, 1  # what a line holds: nothing (a comment), a row, or a mistake:
 NO_PAIR, NOT_INCREASING, TOO_LARGE, BELOW_ONE = -1, -2, -3, -4

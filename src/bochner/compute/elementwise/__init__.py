@@ -1,0 +1,1 @@
+"""Functions of every entry of an array, or of every pair of entries."""

@@ -1,0 +1,1 @@
+"""Loops over the bytes of text files: fields, decimals and categories."""
