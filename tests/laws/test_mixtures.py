@@ -20,7 +20,7 @@ from bochner.kernels import (
     Spectral,
     Stretched,
 )
-from bochner.kernels.exponential_power import HIGHEST, log_positive_stable
+from bochner.kernels.radial import HIGHEST, log_positive_stable
 
 rng = np.random.default_rng(0)
 A, B = rng.normal(size=(40, 5)), rng.normal(size=(30, 5))
@@ -155,7 +155,7 @@ def test_differences_come_in_pieces(monkeypatch):
     seen = []
     kernel = Spectral(ring, lambda D: seen.append(len(D)) or ripples(D))
     whole = kernel(A, B)
-    monkeypatch.setattr("bochner.kernels.spectral.NUMBERS", 7 * B.size)
+    monkeypatch.setattr("bochner.kernels.given.spectral.NUMBERS", 7 * B.size)
     seen.clear()
     np.testing.assert_array_equal(kernel(A, B), whole)
     assert max(seen) == 7 * len(B)

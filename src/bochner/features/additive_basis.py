@@ -15,7 +15,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import DenseBasis, cuts
 from bochner.features.seeded_basis import SeededBasis
-from bochner.kernels.additive import Additive
+from bochner.kernels.histogram import Additive
 from bochner.kernels.rows import dense
 
 PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model

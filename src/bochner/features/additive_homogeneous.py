@@ -19,7 +19,7 @@ from bochner.features.random_basis import RandomBasis
 from bochner.features.sizes import checked_size
 from bochner.features.spectral_quadrature import MOST, ROWS, quadrature
 from bochner.kernels import Kernel
-from bochner.kernels.additive import Additive
+from bochner.kernels.histogram import Additive
 from bochner.kernels.rows import dense
 
 UNSEEN = 0.1  # of the draws are spread evenly over the columns, whatever the sample says

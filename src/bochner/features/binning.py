@@ -17,7 +17,7 @@ from bochner.features.basis import Basis
 from bochner.features.binning_basis import BinningBasis, Grid
 from bochner.features.feature_map import FeatureMap
 from bochner.kernels import Kernel, Separable
-from bochner.kernels.separable import is_separable, separable
+from bochner.kernels.kernel import is_separable, separable
 
 FEW_GRIDS, MANY_GRIDS = 64, 512  # where their number is open
 FEW_ENTRIES = 24_000_000  # rows times grids times outputs: a second or two

@@ -19,8 +19,7 @@ from bochner.features.random_basis import RandomBasis
 from bochner.features.random_functions import UNIT, WholeUnits
 from bochner.features.sizes import checked_size
 from bochner.kernels import Kernel, Zonal
-from bochner.kernels.angular import directions, lengths
-from bochner.kernels.zonal import harmonics, legendre
+from bochner.kernels.angular import directions, harmonics, legendre, lengths
 
 
 @dataclass

@@ -17,8 +17,7 @@ from bochner.features.fourier import Fourier, FourierBasis
 from bochner.features.random_basis import RandomBasis
 from bochner.features.row_maps import AdditiveFeatures, Logarithms, Roots, RowMap, Unmapped
 from bochner.kernels import Gaussian, Hellinger, Intersection, Kernel, Laplacian, ShiftInvariant
-from bochner.kernels.exponentiated import Exponentiated
-from bochner.kernels.skewed_chi_squared import Secant, SkewedChiSquared
+from bochner.kernels.exponentiated import Exponentiated, Secant, SkewedChiSquared
 
 PAIRS = 2  # frequencies above 0 for each column, where an additive kernel has features of its own
 

@@ -16,7 +16,7 @@ from bochner.features.random_basis import RandomBasis
 from bochner.features.random_functions import WholeUnits
 from bochner.features.sizes import checked_size
 from bochner.kernels import Kernel, RandomProcess
-from bochner.kernels.random_process import UNIT
+from bochner.kernels.given.random_process import UNIT
 from bochner.kernels.rows import dense
 
 

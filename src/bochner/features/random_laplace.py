@@ -19,7 +19,7 @@ from bochner.features.random_basis import RandomBasis
 from bochner.features.random_functions import UNIT, RandomFunctions
 from bochner.features.sizes import checked_size
 from bochner.kernels import Kernel
-from bochner.kernels.semigroup import Semigroup
+from bochner.kernels.exponentiated import Semigroup
 
 HIGHEST = 1e30  # a rate: times a small entry it is still finite in single precision
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from bochner.compute.blas import single_blas
-from bochner.kernels.additive import Additive
+from bochner.kernels.histogram import Additive
 
 ROWS = 64  # of the sample, between all of which the kernel is to be right
 STEPS = np.geomspace(0.4, 6.0, 24)  # times 1 / sqrt(frequencies); wide spectra want long ones

@@ -1,16 +1,27 @@
-"""Angular: kernels of the lengths of two rows and of the angle between them."""
+"""Kernels of the lengths of two rows and of the angle between them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import comb, pi
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
-from bochner.kernels.against import Against
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import squared_norms
-from bochner.kernels.inner_product import InnerProduct
-from bochner.kernels.power_series import fill_products
+from bochner.kernels.inner_product import (
+    InnerProduct,
+    checked_coefficients,
+    fill_products,
+    whole_number,
+)
+from bochner.kernels.prepared import Against
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, tiles
 
 # Cosines within this many roundings of 1 or -1 are computed again, from a - b or a + b: the angle
@@ -89,3 +100,138 @@ def fill_cosines(A: Rows, B: Rows, out: Array) -> None:
 def _times(X: Rows, factors: Array) -> Rows:
     """Return the rows times a number for each of them."""
     return X.multiply(factors[:, None]).tocsr() if sp.issparse(X) else X * factors[:, None]
+
+
+@dataclass
+class ArcCosine(Angular, name="arc_cosine"):
+    """The arc-cosine kernel, k(a, b) = |a|^order |b|^order J(angle) / pi.
+
+    J is pi - t for the order 0, sin t + (pi - t) cos t for 1, and 3 sin t cos t +
+    (pi - t) (1 + 2 cos^2 t) for 2 (Cho and Saul 2009, Kernel methods for deep learning, section
+    2.1). It is the limit of a layer of infinitely many neurons with steps, ramps or
+    squared ramps: 2 E h(w'a) h(w'b) for normal w and h(t) = max(t, 0)^order. A row of zeros has
+    the value 0 with all others.
+
+    Parameters
+    ----------
+    order : int
+        0, 1 or 2.
+
+    Examples
+    --------
+    >>> ArcCosine(0)([[1.0, 0.0]], [[2.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    array([[1. , 0.5, 0. ]])
+    """
+
+    order: int = 1
+
+    def check(self) -> None:
+        """Raise a ValueError unless the order is known."""
+        whole_number(self.order, "The order of ArcCosine", 0, 2)
+
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy: there is nothing to resolve."""
+        self.check()
+        return replace(self)
+
+    @property
+    def power(self) -> int:
+        """The order."""
+        return self.order
+
+    def profile(self, cosines: Array, n_columns: int) -> Array:
+        """Return J / pi."""
+        angles = np.arccos(cosines)
+        rest = pi - angles
+        if self.order == 0:
+            return rest / pi
+        sines = np.sin(angles)
+        if self.order == 1:
+            return (sines + rest * cosines) / pi
+        return (3 * sines * cosines + rest * (1 + 2 * cosines**2)) / pi
+
+
+@dataclass
+class Zonal(Angular, name="zonal"):
+    """A kernel of the angle alone, k(a, b) = sum_l coefficients_l P_l(cos angle(a, b)).
+
+    P_l is the Legendre polynomial of the sphere in as many dimensions as there are columns: the
+    Gegenbauer polynomial with P_l(1) = 1. A continuous function of the angle is a kernel on that
+    sphere exactly if it has such a series without negative coefficients (Schoenberg 1942, Positive
+    definite functions on spheres, Theorem 1). Rows are divided by their lengths; a row of zeros
+    has the value 0 with all others.
+
+    Parameters
+    ----------
+    coefficients : array-like of shape (degrees,)
+        Numbers from 0 on; their sum is k(a, a).
+
+    Examples
+    --------
+    >>> Zonal([0.5, 0.5])([[1.0, 0.0]], [[3.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    array([[1. , 0.5, 0. ]])
+    """
+
+    coefficients: ArrayLike = (0.4, 0.3, 0.2, 0.1)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Zonal):
+            return NotImplemented
+        return np.array_equal(self.coefficients, other.coefficients)  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        """Raise a ValueError unless this is a kernel."""
+        checked_coefficients(self.coefficients, "Zonal")
+
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy: there is nothing to resolve."""
+        self.check()
+        return replace(self)
+
+    @property
+    def power(self) -> int:
+        """0: lengths do not matter."""
+        return 0
+
+    def profile(self, cosines: Array, n_columns: int) -> Array:
+        """Return the sum over the degrees."""
+        coefficients = np.asarray(self.coefficients, cosines.dtype)
+        values = np.zeros_like(cosines)
+        polynomials = islice(legendre(cosines, n_columns), len(coefficients))
+        for coefficient, polynomial in zip(coefficients, polynomials, strict=True):
+            values += coefficient * polynomial
+        return values
+
+
+def legendre(cosines: Array, n_columns: int) -> Iterator[Array]:
+    """Yield P_0, P_1, P_2, ... of the sphere in so many dimensions, without end.
+
+    (l + d - 2) P_{l+1}(t) = (2l + d - 2) t P_l(t) - l P_{l-1}(t) in d dimensions (Mueller 1966,
+    Spherical harmonics).
+    """
+    require_sphere(n_columns)
+    one = cosines.dtype.type
+    before, now, degree = np.ones_like(cosines), cosines, 1
+    yield before
+    while True:
+        yield now
+        whole = degree + n_columns - 2
+        rise, fall = one((whole + degree) / whole), one(degree / whole)
+        before, now, degree = now, rise * cosines * now - fall * before, degree + 1
+
+
+def harmonics(n_columns: int, degree: int) -> int:
+    """Return how many spherical harmonics of a degree there are in so many dimensions."""
+    require_sphere(n_columns)
+    if degree == 0:
+        return 1
+    return (2 * degree + n_columns - 2) * comb(degree + n_columns - 3, degree - 1) // degree
+
+
+def require_sphere(n_columns: int) -> None:
+    """Refuse rows without a sphere."""
+    if n_columns < 2:
+        raise ValueError(
+            "A zonal kernel needs rows of at least 2 columns, since there is no sphere in one "
+            f"dimension; got {n_columns}. Add a column, such as one of ones."
+        )

@@ -1,16 +1,26 @@
-"""InnerProduct: kernels that know rows by their inner products only."""
+"""Kernels that are power series of the inner product of two rows."""
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from math import isfinite, log, sqrt
+from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, xlogy
 
+from bochner.compute.elementwise.exponential import exponential
+from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import squared_norms
-from bochner.kernels.kernel import Kernel, by_tiles
-from bochner.kernels.rows import Array, Rows, checked_rows
+from bochner.kernels.kernel import Kernel, by_tiles, positive
+from bochner.kernels.prepared import Against
+from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense
+
+POWERS = 64  # of the endless series; up to a'a = 30 bandwidth^2 the others are a millionth of it
 
 
 class InnerProduct(Kernel):
@@ -59,3 +69,250 @@ def whole_number(given: Any, what: str, least: int, most: int | None = None) -> 
         return int(given)
     until = "on" if most is None else f"to {most}"
     raise ValueError(f"{what} must be a whole number from {least} {until}; got {given!r}.")
+
+
+class PowerSeries(InnerProduct):
+    """A kernel k(a, b) = sum_n terms_n (a'b)^n, with terms_n >= 0.
+
+    A power series of a'b is a kernel for rows of any number of columns exactly if no term is
+    negative (Schoenberg 1942, Positive definite functions on spheres, Theorem 2).
+    """
+
+    @abstractmethod
+    def log_parts(self, length: float) -> NDArray[np.float64]:
+        """Return log(terms_n length^2n), n = 0, 1, 2, ..., the parts of k(x, x) at |x| = length.
+
+        Logarithms, since the factors may be beyond all numbers where their product is not. An
+        endless series is cut.
+        """
+
+    @abstractmethod
+    def evaluate(self, products: Array) -> None:
+        """Replace each product a'b by the value of the kernel."""
+
+    def against(self, B: Rows) -> Against:
+        """Return k(., B), of which there is nothing to prepare but the place in memory."""
+        return ProductsAgainst(self, B if sp.issparse(B) else np.ascontiguousarray(B))
+
+    def diagonal(self, A: Rows) -> Array:
+        """Return the kernel of |a|^2 of each row."""
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
+            squares = squared_norms(checked_rows(A))
+            self.evaluate(squares)
+        return finite(squares, self)
+
+
+@dataclass(frozen=True, eq=False)
+class ProductsAgainst(Against):
+    """The power series of products with the rows `B`."""
+
+    kernel: PowerSeries
+    B: Rows
+
+    def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
+        """Write products and replace them by values."""
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
+            fill_products(alike(A, self.B), self.B[start:stop], out)
+            self.kernel.evaluate(out)
+        finite(out, self.kernel)
+
+
+def finite(values: Array, kernel: PowerSeries) -> Array:
+    """Return the values, or refuse those that are beyond the numbers of their dtype."""
+    if np.isfinite(values).all():
+        return values
+    raise ValueError(
+        f"The values of {kernel!r} must be finite; of some rows they are too large for "
+        f"{values.dtype}. Scale the rows to similar lengths, by Normalizer for one, or take a "
+        "larger bandwidth, a smaller scale, a lower degree or smaller coefficients."
+    )
+
+
+def fill_products(A: Rows, B: Rows, out: Array) -> None:
+    """Write a'b of all rows of two dense or two sparse arrays."""
+    if sp.issparse(A):
+        out[...] = dense(A @ B.T)
+    else:
+        np.matmul(A, B.T, out=out)
+
+
+@dataclass
+class Polynomial(PowerSeries, name="polynomial"):
+    """The polynomial kernel, k(a, b) = (scale a'b + constant)^degree.
+
+    Its functions are the polynomials of at most this degree in the columns (Scholkopf and Smola
+    2002, Learning with kernels, section 2.1); without a constant, those whose terms all have it.
+
+    Parameters
+    ----------
+    degree : int
+        The power, from 1 on.
+    constant : float
+        At least 0. The larger it is, the more terms of a low degree count.
+    scale : float or "median"
+        Multiplies a'b. "median" takes 1 / (the median of |x|^2) from the data, so that the scaled
+        products of most rows lie between -1 and 1.
+
+    Examples
+    --------
+    >>> Polynomial(2, scale=1.0)([[1.0, 2.0]], [[1.0, 2.0], [0.0, 0.0]])
+    array([[36.,  1.]])
+    """
+
+    degree: int = 3
+    constant: float = 1.0
+    scale: float | str = "median"
+
+    def check(self) -> None:
+        """Raise a ValueError unless this is a kernel."""
+        whole_number(self.degree, "The degree of Polynomial", 1)
+        number = isinstance(self.constant, Real) and not isinstance(self.constant, bool)
+        if not (number and isfinite(self.constant) and self.constant >= 0):
+            raise ValueError(
+                "The constant of Polynomial must be a finite number from 0 on, since it is no "
+                f"kernel otherwise; got {self.constant!r}."
+            )
+        if not (isinstance(self.scale, str) and self.scale == "median"):
+            positive(self.scale, "The scale of Polynomial", ' or "median"')
+
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy whose scale is a number."""
+        self.check()
+        is_open = isinstance(self.scale, str)
+        return replace(self, scale=1 / median_square(X) if is_open else self.scale)
+
+    @property
+    def factor(self) -> float:
+        """The scale, or an error if it is still open."""
+        if isinstance(self.scale, str):
+            raise ValueError(
+                f"{self!r} needs a scale that is a number before it can be evaluated; got "
+                f"{self.scale!r}. Give a number, or take kernel.resolved(X, rng), which measures "
+                "it on the rows X."
+            )
+        return float(self.scale)
+
+    def log_parts(self, length: float) -> NDArray[np.float64]:
+        """Return the logarithms of binomial coefficients times powers of scale and constant."""
+        p, n = self.degree, np.arange(self.degree + 1)
+        binomials = gammaln(p + 1) - gammaln(n + 1) - gammaln(p - n + 1)
+        powers = n * (log(self.factor) + 2 * log(length)) + xlogy(p - n, float(self.constant))
+        return np.asarray(binomials + powers, np.float64)
+
+    def evaluate(self, products: Array) -> None:
+        """Take the power; multiplying is faster than a general power."""
+        products *= products.dtype.type(self.factor)
+        products += products.dtype.type(self.constant)
+        base = products.copy()
+        for _ in range(self.degree - 1):
+            products *= base
+
+
+@dataclass
+class Exponential(PowerSeries, name="exponential"):
+    """The exponential kernel, k(a, b) = exp(a'b / bandwidth^2).
+
+    It is exp(|a|^2 / (2 bandwidth^2)) exp(|b|^2 / (2 bandwidth^2)) times the Gaussian kernel of
+    the same bandwidth (Steinwart 2001, On the influence of the kernel on the consistency of
+    support vector machines). Rows much longer than others rule it: bring them to
+    similar lengths first.
+
+    Parameters
+    ----------
+    bandwidth : float or "median"
+        The length of a row with k(a, a) = e; "median" takes the median length of the rows.
+    multiplier : float
+        Multiplies the median. A bandwidth that is a number is taken as it is.
+
+    Examples
+    --------
+    >>> Exponential(2.0)([[2.0, 0.0]], [[2.0, 0.0], [0.0, 2.0]]).round(4)
+    array([[2.7183, 1.    ]])
+    """
+
+    bandwidth: float | str = "median"
+    multiplier: float = 1.0
+
+    def check(self) -> None:
+        """Raise a ValueError unless the bandwidth and the multiplier can be used."""
+        if not (isinstance(self.bandwidth, str) and self.bandwidth == "median"):
+            positive(self.bandwidth, "The bandwidth of Exponential", ' or "median"')
+        positive(self.multiplier, "The multiplier of Exponential")
+
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy whose bandwidth is a number."""
+        self.check()
+        if not isinstance(self.bandwidth, str):
+            return replace(self)
+        return replace(self, bandwidth=self.multiplier * sqrt(median_square(X)))
+
+    @property
+    def length(self) -> float:
+        """The bandwidth, or an error if it is still open."""
+        if isinstance(self.bandwidth, str):
+            raise ValueError(
+                f"{self!r} needs a bandwidth that is a number before it can be evaluated; got "
+                f"{self.bandwidth!r}. Give a number, or take kernel.resolved(X, rng), which "
+                "measures it on the rows X."
+            )
+        return float(self.bandwidth)
+
+    def log_parts(self, length: float) -> NDArray[np.float64]:
+        """Return the logarithms of (length / bandwidth)^2n / n! for the first powers."""
+        n = np.arange(POWERS)
+        return 2 * n * np.log(length / self.length) - gammaln(n + 1.0)  # type: ignore[no-any-return]
+
+    def evaluate(self, products: Array) -> None:
+        """Take the exponential."""
+        products *= products.dtype.type(self.length**-2)
+        exponential(products)
+
+
+@dataclass
+class DotProduct(PowerSeries, name="dot_product"):
+    """A kernel given by its Maclaurin coefficients, k(a, b) = sum_n coefficients_n (a'b)^n.
+
+    A function f(a'b) is a kernel exactly if no coefficient of its Maclaurin series is negative
+    (Kar and Karnick 2012, Random feature maps for dot product kernels, Theorem 1). Cut an
+    endless series where the rows' products make its terms small.
+
+    Parameters
+    ----------
+    coefficients : array-like of shape (terms,)
+        Numbers from 0 on, those of the powers 0, 1, 2, .... By default this is the linear kernel.
+
+    Examples
+    --------
+    >>> DotProduct([1.0, 0.0, 0.5])([[1.0, 2.0]], [[0.0, 1.0], [2.0, 0.0]])
+    array([[3., 3.]])
+    """
+
+    coefficients: ArrayLike = (0.0, 1.0)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DotProduct):
+            return NotImplemented
+        return np.array_equal(self.coefficients, other.coefficients)  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        """Raise a ValueError unless this is a kernel."""
+        checked_coefficients(self.coefficients, "DotProduct")
+
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy: there is nothing to resolve."""
+        self.check()
+        return replace(self)
+
+    def log_parts(self, length: float) -> NDArray[np.float64]:
+        """Return the logarithms of the coefficients times the powers of length^2."""
+        terms = np.asarray(self.coefficients, np.float64)
+        logs = np.log(terms, out=np.full(len(terms), -np.inf), where=terms > 0)
+        return logs + 2 * np.log(length) * np.arange(len(terms))  # type: ignore[no-any-return]
+
+    def evaluate(self, products: Array) -> None:
+        """Sum the series from its end (Horner)."""
+        base = products.copy()
+        products[...] = 0
+        for coefficient in np.asarray(self.coefficients, products.dtype)[::-1]:
+            products *= base
+            products += coefficient

@@ -1,4 +1,4 @@
-"""The bases of kernels: a function of two rows, and one that depends on their difference only."""
+"""The base classes of kernels: of two rows, of their difference, of a length in bandwidths."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable, Collection
 from dataclasses import fields, replace
 from math import isfinite
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bochner.component import Component
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.against import Against, Tiles
-from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean
-from bochner.kernels.tiled import tiled
+from bochner.kernels.prepared import Against, Tiles
+from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean, tiled
 
 if TYPE_CHECKING:
-    from bochner.kernels.on_columns import OnColumns
+    from bochner.kernels.composite.on_columns import OnColumns
 
 TILE = 512  # rows and columns of the block that is worked on at once: 1 MB in float32
+MEDIAN_ROWS = 1000
 
 
 class Kernel(Component, ABC, family="kernel"):
@@ -44,7 +44,7 @@ class Kernel(Component, ABC, family="kernel"):
 
         A class is no function: what is meant is an instance of it.
         """
-        from bochner.kernels.function_kernel import FunctionKernel  # it builds on this module
+        from bochner.kernels.given.function_kernel import FunctionKernel  # it builds on this module
 
         function = callable(given) and not isinstance(given, (Kernel, type))
         if function and issubclass(FunctionKernel, cls):
@@ -106,7 +106,7 @@ class Kernel(Component, ABC, family="kernel"):
         >>> from bochner.kernels import Delta, Gaussian
         >>> kernel = Delta().on("tree") * Gaussian().on(["height", "age"])
         """
-        from bochner.kernels.on_columns import OnColumns, ShiftInvariantOnColumns
+        from bochner.kernels.composite.on_columns import OnColumns, ShiftInvariantOnColumns
 
         if isinstance(self, ShiftInvariant):
             return ShiftInvariantOnColumns(self, columns)
@@ -118,8 +118,10 @@ class Kernel(Component, ABC, family="kernel"):
         return {name: value for name, value in values.items() if isinstance(value, Kernel)}
 
     def __add__(self, other: Any) -> Kernel:
-        from bochner.kernels.algebra import Sum  # the algebra builds on this module
-        from bochner.kernels.general import GeneralSum
+        from bochner.kernels.composite.algebra import (
+            GeneralSum,
+            Sum,  # the algebra builds on this module
+        )
 
         if not isinstance(other, Kernel):
             return NotImplemented
@@ -128,8 +130,7 @@ class Kernel(Component, ABC, family="kernel"):
         return GeneralSum(self, other)
 
     def __mul__(self, other: Any) -> Kernel:
-        from bochner.kernels.algebra import Product, Scaled
-        from bochner.kernels.general import GeneralProduct, GeneralScaled
+        from bochner.kernels.composite.algebra import GeneralProduct, GeneralScaled, Product, Scaled
 
         if isinstance(other, Kernel):
             if isinstance(self, ShiftInvariant) and isinstance(other, ShiftInvariant):
@@ -149,7 +150,11 @@ class Kernel(Component, ABC, family="kernel"):
 
         With `groups`, the number 0, 1, ... of each column's group, there is one for each group.
         """
-        from bochner.kernels.stretched import GeneralStretched, Stretched, scales_of_groups
+        from bochner.kernels.composite.column_scales import (
+            GeneralStretched,
+            Stretched,
+            scales_of_groups,
+        )
 
         scales = scales if groups is None else scales_of_groups(scales, groups)
         if isinstance(self, ShiftInvariant):
@@ -227,3 +232,99 @@ def positive(number: Any, what: str, otherwise: str = "") -> float:
         if isfinite(value) and value > 0:
             return value
     raise ValueError(f"{what} must be a finite positive number{otherwise}; got {number!r}.")
+
+
+class Separable(Kernel):
+    """A kernel k(a, b) = variance * prod_j k_j(|a_j - b_j|) with convex k_j, k_j(0) = 1.
+
+    A column cut into intervals of width `pitch` at a random place leaves a_j and b_j together with
+    probability max(0, 1 - |a_j - b_j| / pitch). If the pitch has the density pitch * k_j''(pitch),
+    that probability is k_j on average (Rahimi and Recht 2007, Random features for large-scale
+    kernel machines, section 4).
+    """
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """The value at 0: k(a, a) of every row."""
+
+    @property
+    def has_pitches(self) -> bool:
+        """Whether there is a law of pitches: one made of other kernels has it if they have."""
+        return True
+
+    @abstractmethod
+    def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw the pitches of `size` grids, shape (n_columns, size)."""
+
+
+def is_separable(kernel: Any) -> TypeGuard[Separable]:
+    """Whether a kernel has a law of pitches."""
+    return isinstance(kernel, Separable) and kernel.has_pitches
+
+
+def separable(kernel: Any) -> Separable:
+    """Return the kernel, or refuse one that has no law of pitches."""
+    if is_separable(kernel):
+        return kernel
+    raise ValueError(
+        "Random binning needs a kernel that is a product over the columns with a law of pitches: "
+        "'laplacian', or sums, multiples and column scales (Stretched) of such kernels; got "
+        f"{kernel!r}."
+    )
+
+
+class Measured(Kernel):
+    """A kernel of a length of two rows divided by a bandwidth.
+
+    The bandwidth is a number, or "median": `multiplier` times the median of the positive lengths
+    among at most 1,000 rows of the sample, and `multiplier` itself where there is none. A bandwidth
+    given as a number is taken as it is: the multiplier is for the median only. `rules` are the
+    words that may stand for a number.
+    """
+
+    bandwidth: float | str
+    multiplier: float
+    rules: ClassVar[tuple[str, ...]] = ("median",)
+
+    @abstractmethod
+    def lengths(self, A: Rows, B: Rows) -> Array:
+        """Return what the bandwidth divides, of few rows."""
+
+    def check(self) -> None:
+        """Raise a ValueError unless the bandwidth and the multiplier can be used."""
+        name, rules = type(self).__name__, "".join(f' or "{rule}"' for rule in self.rules)
+        if not (isinstance(self.bandwidth, str) and self.bandwidth in self.rules):
+            positive(self.bandwidth, f"The bandwidth of {name}", rules)
+        positive(self.multiplier, f"The multiplier of {name}")
+
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy whose bandwidth is a number."""
+        self.check()
+        if not isinstance(self.bandwidth, str):
+            return replace(self)  # type: ignore[type-var]
+        return replace(self, bandwidth=self.multiplier * self._median(X, rng))  # type: ignore[type-var]
+
+    def _median(self, X: Rows, rng: Random) -> float:
+        X = checked_rows(X)
+        self.require(X)
+        some = _some(X, rng).astype(np.float64)
+        lengths = self.lengths(some, some)[np.triu_indices(some.shape[0], 1)]
+        lengths = lengths[lengths > 0]
+        return float(np.median(lengths)) if len(lengths) else 1.0
+
+    def _number(self) -> float:
+        if isinstance(self.bandwidth, str):
+            raise ValueError(
+                f"{self!r} needs a bandwidth that is a number before it can be evaluated; got "
+                f"{self.bandwidth!r}. Give a number, or take kernel.resolved(X, rng), which "
+                "measures the median on the rows X."
+            )
+        return float(self.bandwidth)
+
+
+def _some(X: Rows, rng: Random) -> Rows:
+    """Return at most `MEDIAN_ROWS` of the rows, drawn without replacement."""
+    if X.shape[0] <= MEDIAN_ROWS:
+        return X
+    return X[np.sort(rng.permutation(X.shape[0])[:MEDIAN_ROWS])]

@@ -1,15 +1,19 @@
-"""Rows at the border of the kernels: 2-d floating arrays or CSR rows, checked once."""
+"""Rows as kernels take them, 2-d floating arrays or CSR, and matrices computed tile by tile."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bochner.compute.pool import each_tile
+
 Array = NDArray[np.floating[Any]]
+
+
 Rows = Any  # a 2-d float array, or scipy CSR rows
 
 
@@ -77,3 +81,28 @@ def divided(X: Rows, scales: Array) -> Rows:
 def tiles(n_rows: int, size: int) -> Iterator[slice]:
     """Cut 0, ..., n_rows - 1 into slices of at most `size`."""
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+def tiled(values: Callable[[slice, slice], Array], A: Rows, B: Rows, size: int) -> Array:
+    """Return the matrix of the values between slices of `A` and of `B`, of `size` rows at most.
+
+    Of k(A, A) only one half is computed, also within a tile: it is symmetric in all bits.
+    """
+    K, symmetric = np.empty((A.shape[0], B.shape[0]), A.dtype), A is B
+    pairs = [
+        (rows, columns)
+        for rows in tiles(A.shape[0], size)
+        for columns in tiles(B.shape[0], size)
+        if rows.start <= columns.start or not symmetric
+    ]
+
+    def fill(number: int, _: int) -> None:
+        rows, columns = pairs[number]
+        K[rows, columns] = tile = values(rows, columns)
+        if symmetric and rows == columns:
+            K[rows, columns] = np.triu(tile) + np.triu(tile, 1).T
+        elif symmetric:
+            K[columns, rows] = tile.T
+
+    each_tile(fill, len(pairs), 1)
+    return K

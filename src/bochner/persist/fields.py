@@ -24,7 +24,7 @@ from bochner.features.centring import Centring
 from bochner.features.degrees import Degrees
 from bochner.features.sketch_bases import Lift
 from bochner.kernels import Kernel
-from bochner.kernels.additive import Additive
+from bochner.kernels.histogram import Additive
 from bochner.loop import Training
 from bochner.losses import Loss
 from bochner.posterior.feature_sums import FeatureSums

@@ -15,8 +15,8 @@ from bochner.compute.random.counter_based import Random
 from bochner.compute.random.stratified import StratifiedRandom
 from bochner.features.drawings.drawing import PAIRS, Drawing
 from bochner.kernels import NormalMixture, Product, Scaled, ShiftInvariant, Stretched, Sum
+from bochner.kernels.composite.column_scales import column_scales
 from bochner.kernels.rows import dense
-from bochner.kernels.stretched import column_scales
 
 LEAST = 64  # columns of a block: random signs of fewer are too far from uniform directions
 

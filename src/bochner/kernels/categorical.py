@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from bochner.compute.elementwise.pairwise_sums import Term
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.additive import Sums
-from bochner.kernels.against import Against
+from bochner.kernels.histogram import Sums
 from bochner.kernels.kernel import ShiftInvariant
+from bochner.kernels.prepared import Against
 from bochner.kernels.rows import Array, Rows, dense
 
 LARGEST = 2**20

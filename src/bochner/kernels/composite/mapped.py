@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bochner.compute.blas import single_blas
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.against import Against, Transformed
 from bochner.kernels.kernel import ShiftInvariant, shift_invariant
+from bochner.kernels.prepared import Against, Transformed
 from bochner.kernels.rows import Array, Rows, centred, checked_rows, mean
 
 

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.against import Against
 from bochner.kernels.kernel import Kernel, ShiftInvariant, shift_invariant
+from bochner.kernels.prepared import Against
 from bochner.kernels.rows import Array, Rows, checked_rows
 
 MOST_LISTED = 8  # names in a message

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.products import product
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.against import Against
 from bochner.kernels.inner_product import whole_number
 from bochner.kernels.kernel import Kernel
+from bochner.kernels.prepared import Against
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 
 UNIT = 64  # draws that are made and evaluated together; changing it changes every model

@@ -9,10 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.against import Against, Divided
-from bochner.kernels.kernel import Kernel, ShiftInvariant, part, shift_invariant
+from bochner.kernels.kernel import (
+    Kernel,
+    Separable,
+    ShiftInvariant,
+    is_separable,
+    part,
+    separable,
+    shift_invariant,
+)
+from bochner.kernels.prepared import Against, Divided
 from bochner.kernels.rows import Array, Rows, checked_rows, divided
-from bochner.kernels.separable import Separable, is_separable, separable
 
 
 @dataclass
