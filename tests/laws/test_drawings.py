@@ -10,8 +10,7 @@ from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.features import SAMPLE_ROWS, Drawing, FeatureMap, Fourier, RandomPhase, prepare
-from bochner.features.drawings import PAIRS, Orthogonal
-from bochner.features.drawings.hadamard import scales_of
+from bochner.features.drawings import PAIRS, Orthogonal, scales_of
 from bochner.kernels import (
     Cauchy,
     ExponentialPower,

@@ -135,7 +135,7 @@ def test_products_with_columns_transform_a_block_once(monkeypatch):
         seen.append(len(rows))
         return hadamard_products(rows, *factors)
 
-    monkeypatch.setattr("bochner.features.drawings.hadamard.hadamard_products", counted)
+    monkeypatch.setattr("bochner.features.drawings.hadamard_products", counted)
     projected = basis.project(basis.encode(X), X[:, :2])
     assert sum(seen) == 256
     np.testing.assert_allclose(projected, basis.columns(basis.encode(X)).T @ X[:, :2], atol=1e-9)

@@ -22,7 +22,7 @@ from bochner.data import (
     as_source,
     open_source,
 )
-from bochner.features.store import Store
+from bochner.features.codes.store import Store
 
 N_ROWS = 2_000
 KEPT = ["memory", "disk", "no"]

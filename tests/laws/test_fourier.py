@@ -14,8 +14,8 @@ from bochner.data import ArraySource
 from bochner.estimators.random_fourier import RandomFourier
 from bochner.estimators.seeds import seed_of
 from bochner.features import SAMPLE_ROWS, FeatureMap, Fourier, prepare
-from bochner.features.fourier import PAIRS
-from bochner.features.remembered_basis import RememberedBasis
+from bochner.features.codes.kept_columns import RememberedBasis
+from bochner.features.random.fourier import PAIRS
 from bochner.kernels import Gaussian, Kernel, Laplacian, Matern
 
 EXACT = {np.float32: 2e-6, np.float64: 1e-13}

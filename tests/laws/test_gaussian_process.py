@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from bochner import KernelGaussianProcess
 from bochner.data import ArraySource, IteratorSource
 from bochner.features import Binning, Centers, Fourier
-from bochner.features.fourier import FourierBasis
+from bochner.features.random.fourier import FourierBasis
 from bochner.kernels import Gaussian, Laplacian
 
 KERNEL = Gaussian(1.5)

@@ -13,8 +13,7 @@ from bochner.data import ArraySource
 from bochner.estimators.costs import Costs
 from bochner.estimators.plan import Situation, planned
 from bochner.features import map_name
-from bochner.features.additive_basis import AdditiveBasis, RandomAdditiveBasis
-from bochner.features.spectral_quadrature import quadrature
+from bochner.features.random.additive import AdditiveBasis, RandomAdditiveBasis, quadrature
 from bochner.kernels import (
     ChiSquared,
     ExponentialSemigroup,
@@ -179,7 +178,7 @@ def test_weights_that_do_not_converge_leave_the_high_frequencies_out(monkeypatch
             raise RuntimeError("Maximum number of iterations reached.")
         return nnls(R, target)
 
-    monkeypatch.setattr("bochner.features.spectral_quadrature.nnls", few)
+    monkeypatch.setattr("bochner.features.random.additive.nnls", few)
     basis = built(features.AdditiveHomogeneous(8 * 31), ChiSquared())
     assert error(basis, ChiSquared(), rows()) < 1e-3
 

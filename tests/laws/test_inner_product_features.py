@@ -18,7 +18,7 @@ from bochner.features import (
     map_of,
     prepare,
 )
-from bochner.features.random_functions import UNIT
+from bochner.features.random.random_basis import UNIT
 from bochner.kernels import (
     ArcCosine,
     DotProduct,
@@ -108,7 +108,7 @@ def test_sketches_of_any_size_come_as_close_as_that_promises(n_columns):
 @pytest.mark.parametrize("n_columns", [5, 300])
 def test_a_sketch_has_the_products_of_convolved_count_sketches(n_columns, monkeypatch):
     """Pham and Pagh's Algorithm 1, written out."""
-    monkeypatch.setattr("bochner.features.sketch.NARROW", 0)
+    monkeypatch.setattr("bochner.features.random.sketch.NARROW", 0)
     X, kernel = rows(6, n_columns), Polynomial(3, 2.0, 0.1)
     basis = built(Sketch(UNIT), kernel, X)
     U = np.hstack([np.sqrt(0.1) * X, np.full((6, 1), np.sqrt(2.0))])
@@ -129,7 +129,7 @@ def test_a_sketch_has_the_products_of_convolved_count_sketches(n_columns, monkey
 def test_few_columns_are_sketched_as_many_are(dtype, kind, degree, monkeypatch):
     X, kernel = rows(300, 6), Polynomial(degree, 2.0, 0.1)
     few = built(Sketch(UNIT), kernel, X, dtype=dtype)
-    monkeypatch.setattr("bochner.features.sketch.NARROW", 0)
+    monkeypatch.setattr("bochner.features.random.sketch.NARROW", 0)
     many = built(Sketch(UNIT), kernel, X, dtype=dtype)
     assert type(few) is not type(many)
     code = few.encode(kind(X))

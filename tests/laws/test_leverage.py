@@ -10,7 +10,7 @@ from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.features import Centers, Fourier, Leverage, RandomFeatures
-from bochner.features.leverage import _systematic
+from bochner.features.random.leverage import _systematic
 from bochner.kernels import Gaussian, Laplacian, RandomProcess
 
 kernel = Gaussian(1.0)

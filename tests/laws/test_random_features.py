@@ -11,7 +11,7 @@ from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.features import Fourier, RandomFeatures, has_map, map_of
-from bochner.features.process_basis import ProcessFeatures
+from bochner.features.random.process import ProcessFeatures
 from bochner.kernels import (
     FunctionKernel,
     Gaussian,

@@ -17,8 +17,8 @@ from bochner.features import (
     has_map,
     map_name,
 )
-from bochner.features.binning import most_entries
-from bochner.features.store import fits
+from bochner.features.binning.binning import most_entries
+from bochner.features.codes.store import fits
 from bochner.kernels import ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, RoundedAbsolute, Smooth
 from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver

@@ -1,36 +1,35 @@
 """Features: functions of a row whose products approximate a kernel."""
 
-from bochner.features.additive_homogeneous import AdditiveHomogeneous
 from bochner.features.basis import Basis
-from bochner.features.binning import Binning
-from bochner.features.binning_basis import BinningBasis
-from bochner.features.center_basis import CenterBasis
-from bochner.features.centers import Centers
+from bochner.features.binning.binning import Binning
+from bochner.features.binning.binning_basis import BinningBasis, BinningDiagnostics
+from bochner.features.centers.center_basis import CenterBasis
+from bochner.features.centers.centers import Centers
+from bochner.features.centers.nystroem import NystroemFeatures
+from bochner.features.centers.whitened_basis import WhitenedBasis
+from bochner.features.codes.encoded import Encoded, Group, GroupBlock, Groups
+from bochner.features.codes.kept_columns import RememberedBasis, TabulatedBasis
 from bochner.features.dense_basis import DenseBasis
-from bochner.features.diagnostics import BinningDiagnostics
 from bochner.features.drawings import Drawing
-from bochner.features.encoded import Encoded, Group, GroupBlock, Groups
-from bochner.features.exponential_fourier import ExponentialFourier
-from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, prepare
-from bochner.features.fourier import Fourier, FourierBasis
-from bochner.features.harmonics import Harmonics
-from bochner.features.histogram_fourier import HistogramFourier
-from bochner.features.leverage import Leverage
-from bochner.features.maclaurin import Maclaurin
-from bochner.features.maps_of_kernels import has_map, map_name, map_of
-from bochner.features.nystroem_features import NystroemFeatures
-from bochner.features.process_basis import ProcessBasis, ProcessFeatures
-from bochner.features.random_basis import RandomBasis
-from bochner.features.random_features import RandomFeatures
-from bochner.features.random_laplace import RandomLaplace
-from bochner.features.random_phase import PhaseBasis, RandomPhase
-from bochner.features.rectified import Rectified
-from bochner.features.remembered_basis import RememberedBasis
-from bochner.features.seeded_basis import SeededBasis
-from bochner.features.sketch import Sketch
-from bochner.features.tabulated_basis import TabulatedBasis
-from bochner.features.wave_basis import WaveBasis
-from bochner.features.whitened_basis import WhitenedBasis
+from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, has_map, map_name, map_of, prepare
+from bochner.features.random.additive import AdditiveHomogeneous
+from bochner.features.random.angular import Harmonics, Rectified
+from bochner.features.random.exponential_fourier import ExponentialFourier
+from bochner.features.random.fourier import (
+    Fourier,
+    FourierBasis,
+    PhaseBasis,
+    RandomPhase,
+    WaveBasis,
+)
+from bochner.features.random.histogram_fourier import HistogramFourier
+from bochner.features.random.leverage import Leverage
+from bochner.features.random.maclaurin import Maclaurin
+from bochner.features.random.process import ProcessBasis, ProcessFeatures
+from bochner.features.random.random_basis import RandomBasis, SeededBasis
+from bochner.features.random.random_features import RandomFeatures
+from bochner.features.random.random_laplace import RandomLaplace
+from bochner.features.random.sketch import Sketch
 
 __all__ = [
     "SAMPLE_ROWS",

@@ -129,7 +129,7 @@ class DenseBasis(Basis):
 
     def tabulated(self, rows: int | None, memory: int) -> Basis:
         """Return a basis that keeps its columns, if those of all rows fit into `memory` bytes."""
-        from bochner.features.tabulated_basis import TabulatedBasis  # it is built on this one
+        from bochner.features.codes.kept_columns import TabulatedBasis  # it is built on this one
 
         if self.size is None or rows is None:
             return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from numbers import Integral
 from re import sub
 from typing import Any, ClassVar, get_args
 
@@ -16,6 +17,8 @@ from bochner.features.basis import Basis
 from bochner.kernels import Kernel
 
 SAMPLE_ROWS = 4096  # from which data-dependent defaults are taken
+# The map of each kind of kernel, a callable of the size; the nearest base class counts.
+MAPS: dict[type[Any], Any] = {}
 
 
 class FeatureMap(Component, ABC, family="features"):
@@ -115,3 +118,54 @@ def prepare(
     features = FeatureMap.resolve(features)
     kernel = Kernel.resolve(kernel).resolved(features.as_numbers(sample.X), Random(seed))
     return kernel, features.build(kernel, sample, seed, dtype, memory)
+
+
+def has_map(kernel: Kernel) -> bool:
+    """Whether random features are known of a kernel, and of all that it is made of."""
+    parts = [value for value in vars(kernel).values() if isinstance(value, Kernel)]
+    return _known(kernel) is not None and all(map(has_map, parts))
+
+
+def map_of(kernel: Kernel, size: int | None = None) -> FeatureMap:
+    """Return the map that belongs to a kernel, or refuse one that has none."""
+    if (known := _known(kernel)) is not None:
+        return known(size)  # type: ignore[no-any-return]
+    recipes = {name: recipe() for name, recipe in Kernel.registry.items()}
+    names = ", ".join(repr(name) for name in sorted(recipes) if has_map(recipes[name]))
+    raise ValueError(
+        f"No random features are known of {kernel!r}; these kernels have some, and what is made of "
+        f"them: {names}. Give its features as a RandomProcess; kernel functions at centres "
+        "(features='centers') need none."
+    )
+
+
+def map_name(kernel: Kernel) -> str:
+    """Return the name of the features of a kernel: "random" finds those that have none."""
+    known = _known(kernel)
+    return next((name for name, map_ in FeatureMap.registry.items() if map_ is known), "random")
+
+
+def _known(kernel: Kernel) -> Any:
+    return next((MAPS[base] for base in type(kernel).__mro__ if base in MAPS), None)
+
+
+def checked_size(size: Any, atom: int) -> int | None:
+    """Return a number of functions that are drawn by `atom`, None for no end of them."""
+    if size is None:
+        return None
+    whole = isinstance(size, Integral) and not isinstance(size, bool)
+    if whole and int(size) >= atom and int(size) % atom == 0:
+        return int(size)
+    kinds = {1: "a whole number from 1 on", 2: "an even number, since functions come in pairs"}
+    kind = kinds.get(atom, f"a multiple of {atom}, which are drawn together")
+    raise ValueError(f"size must be {kind}, or None for features without end; got {size!r}.")
+
+
+def whole_draws(size: Any, atom: int) -> int | None:
+    """Return the functions of as many draws as a size has room for, None for no end of them."""
+    most = checked_size(size, 1)
+    if most is None or most >= atom:
+        return None if most is None else most // atom * atom
+    raise ValueError(
+        f"These features are drawn {atom} at a time, so size must be at least {atom}; got {size!r}."
+    )

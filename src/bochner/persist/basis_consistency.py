@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bochner.features.additive_basis import RandomAdditiveBasis
-from bochner.features.binning_basis import BinningBasis
-from bochner.features.center_basis import CenterBasis
-from bochner.features.combined_basis import CombinedBasis, SeenBasis
-from bochner.features.drawings.drawing import MatrixDrawing
-from bochner.features.histogram_fourier import MappedRows
-from bochner.features.precomputed_basis import PrecomputedBasis
-from bochner.features.random_functions import UNIT
-from bochner.features.sketch_bases import RootsBasis, SketchBasis
-from bochner.features.wave_basis import WaveBasis
+from bochner.features.binning.binning_basis import BinningBasis
+from bochner.features.centers.center_basis import CenterBasis, PrecomputedBasis
+from bochner.features.drawings import MatrixDrawing
+from bochner.features.random.additive import RandomAdditiveBasis
+from bochner.features.random.combined import CombinedBasis, SeenBasis
+from bochner.features.random.fourier import WaveBasis
+from bochner.features.random.histogram_fourier import MappedRows
+from bochner.features.random.random_basis import UNIT
+from bochner.features.random.sketch import RootsBasis, SketchBasis
 
 Shape = tuple[int, ...]
 MOST = 1 << 31  # functions and columns

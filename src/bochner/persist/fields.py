@@ -17,12 +17,12 @@ from bochner.estimators.self_tuning import Learned
 from bochner.estimators.setup import Setup
 from bochner.estimators.tables import Table
 from bochner.features import Basis, BinningDiagnostics, DenseBasis, Drawing, RandomBasis
-from bochner.features.additive_basis import Waves
-from bochner.features.binning_basis import Grid
-from bochner.features.center_basis import CenterBasis
+from bochner.features.binning.binning_basis import Grid
+from bochner.features.centers.center_basis import CenterBasis
 from bochner.features.centring import Centring
-from bochner.features.degrees import Degrees
-from bochner.features.sketch_bases import Lift
+from bochner.features.random.additive import Waves
+from bochner.features.random.maclaurin import Degrees
+from bochner.features.random.sketch import Lift
 from bochner.kernels import Kernel
 from bochner.kernels.histogram import Additive
 from bochner.loop import Training

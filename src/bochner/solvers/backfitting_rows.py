@@ -14,7 +14,7 @@ from bochner.compute.bins.backfitting import bend, bent_sweep, carry, hand_back,
 from bochner.compute.pool import each_tile
 from bochner.data import Batch
 from bochner.features import Group, GroupBlock
-from bochner.features.store import drop_pages
+from bochner.features.codes.store import drop_pages
 from bochner.losses import Quadratic, RoundedAbsolute
 from bochner.problem import Problem
 from bochner.solvers.conjugate_gradient import require_mass

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
 from bochner.features import BinningBasis, Group, GroupBlock
-from bochner.features.store import drop_pages
+from bochner.features.codes.store import drop_pages
 from bochner.solvers.backfitting_rows import Rows, padded
 from bochner.solvers.solver import State
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
 from bochner.data import Batch
 from bochner.features import Basis, CenterBasis
-from bochner.features.whitened_basis import exact_matrix
+from bochner.features.centers.whitened_basis import exact_matrix
 from bochner.losses import Squared
 from bochner.problem import Expansion, Problem
 from bochner.solvers.conjugate_gradient import BATCH_ROWS, require_mass, ridge_of

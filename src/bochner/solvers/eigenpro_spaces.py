@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch
 from bochner.features import Basis, CenterBasis
-from bochner.features.kernel_matrix import KernelRows
+from bochner.features.centers.kernel_matrix import KernelRows
 from bochner.problem import Problem
 from bochner.solvers.eigenpro_state import EigenProState, Temporary
 from bochner.solvers.preconditioner import CenterPreconditioner, FeaturePreconditioner

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.features.center_basis import CenterBasis
+from bochner.features.centers.center_basis import CenterBasis, PrecomputedBasis
+from bochner.features.centers.nystroem import NystroemBasis
 from bochner.features.centring import Centring
-from bochner.features.fourier import FourierBasis
-from bochner.features.nystroem_features import NystroemBasis
-from bochner.features.precomputed_basis import PrecomputedBasis
-from bochner.features.random_phase import PhaseBasis
-from bochner.features.selected_basis import SelectedBasis
-from bochner.features.wave_basis import WaveBasis
+from bochner.features.random.fourier import FourierBasis, PhaseBasis, WaveBasis
+from bochner.features.random.leverage import SelectedBasis
 from bochner.kernels import Gaussian, Laplacian, Polynomial, Scaled, Stretched
 from bochner.persist.onnx.graph import Graph
 

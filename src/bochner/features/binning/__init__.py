@@ -1,0 +1,1 @@
+"""Random binning: indicator functions of the cells of random grids."""

@@ -1,0 +1,1 @@
+"""Kernel functions at chosen rows, the centres."""

@@ -1,0 +1,244 @@
+"""CenterBasis: the kernel as a function of a row, one for each of some rows, its centres."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
+from bochner.compute.linear_algebra.products import add_column_products, add_row_products
+from bochner.compute.memory import memory_budget
+from bochner.compute.pool import each_tile
+from bochner.data.batch import Batch
+from bochner.features.centers.kernel_matrix import KernelRows, kernel_matrix
+from bochner.features.centring import Centring
+from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
+from bochner.kernels import Against, Kernel
+from bochner.kernels.rows import dense
+
+ROUNDING = 1e-7  # of kernel values, relative to k(x, x)
+
+
+class CenterBasis(DenseBasis):
+    """The functions phi_j(x) = k(x, c_j) of centres c_j.
+
+    `index` says which training rows the centres are, None if they are none. If all training rows
+    are centres the basis is `complete`: the functional gradient of a loss lies in its span, and
+    the values at the rows are entries of the kernel matrix, which is kept if it fits into
+    `memory` bytes.
+    """
+
+    few_outputs = 32
+    size: int
+    _matrix: NDArray[Any] | None
+    _numbers: NDArray[np.int64] | None
+    _against: Against | None
+    _factor: NDArray[np.float64] | None
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        centers: Any,
+        centring: Centring,
+        index: NDArray[np.int64] | None = None,
+        complete: bool = False,
+        memory: int | None = None,
+    ) -> None:
+        self.kernel, self.centring, self.index = kernel, centring, index
+        kernel.require(centers)
+        self.centers = centring(centers)
+        self.size, self.dtype, self.complete = centers.shape[0], centring.dtype, complete
+        self.memory = memory_budget(memory)
+        self._begin()
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether all training rows are centres."""
+        return self.complete
+
+    @property
+    def keeps_matrix(self) -> bool:
+        """Whether the kernel matrix is worth keeping, and fits."""
+        return self.complete and self.dtype.itemsize * self.size**2 <= self.memory
+
+    def encode(self, X: Any) -> Any:
+        """Return the rows in the dtype of the basis, where the kernel is exact."""
+        code = self.centring(X)
+        self.kernel.require(X)
+        return code
+
+    def coded(self, batch: Batch) -> Any:
+        """Return the code of a batch; for centres the rows of the kept matrix."""
+        if not self.keeps_matrix:
+            return self.encode(batch.X)
+        numbers = self.numbers(batch.index)
+        return self.encode(batch.X) if (numbers < 0).any() else KernelRows(self.matrix, numbers)
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write k(x, c_j) for j = start, ..., stop - 1."""
+        if isinstance(code, KernelRows):
+            code.fill(start, out)
+        else:
+            self.against.fill(code, start, stop, out)
+
+    def columns(
+        self,
+        code: Any,
+        start: int = 0,
+        stop: int | None = None,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return k(x_i, c_j) for j = start, ..., stop - 1; threads share also the columns."""
+        if out is not None:
+            return super().columns(code, start, stop, out)
+        rows, pieces = code.shape[0], list(cuts(start, self.end(stop), BLOCK))
+        values = np.empty((rows, self.end(stop) - start), self.dtype)
+
+        def write(number: int, _: int) -> None:
+            tile, place = divmod(number, len(pieces))
+            (begin, end), top = pieces[place], tile * ROWS
+            part = values[:, begin - start : end - start]
+            self._write(code, begin, end, part, top, min(top + ROWS, rows))
+
+        each_tile(write, len(pieces) * -(-rows // ROWS), 1)
+        return values
+
+    def project(
+        self, code: Any, G: NDArray[Any], start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Return sum_i k(x_i, c_j) G_i; kept values are read where they are."""
+        if not isinstance(code, KernelRows) or G.shape[1] > self.few_outputs:
+            return super().project(code, G, start, stop)
+        values = np.ascontiguousarray(G, self.dtype)
+        pieces = list(cuts(start, self.end(stop), BLOCK))
+        out = np.empty((self.end(stop) - start, G.shape[1]), self.dtype)
+
+        def fill(place: int, _: int) -> None:
+            begin, end = pieces[place]
+            total = np.zeros((end - begin, G.shape[1]))
+            for top in range(0, len(values), ROWS):
+                part = np.zeros((G.shape[1], end - begin), self.dtype)
+                rows = slice(top, top + ROWS)
+                add_column_products(code.matrix, code.numbers[rows], begin, values[rows], part)
+                total += part.T
+            out[begin - start : end - start] = total
+
+        each_tile(fill, len(pieces), 1)
+        return out
+
+    def add_products(
+        self, tile: Any, begin: int, end: int, weights: NDArray[Any], out: NDArray[np.float64]
+    ) -> None:
+        """Add the products of a tile's rows with the weights, (outputs, functions), of a block."""
+        if isinstance(tile, KernelRows):
+            add_row_products(tile.matrix, tile.numbers[: len(out)], begin, weights, out)
+        else:
+            super().add_products(tile, begin, end, weights, out)
+
+    def pairs(self, batch: Batch) -> NDArray[np.float64]:
+        """Return k between rows."""
+        return np.asarray(self.kernel.matrix(code := self.encode(batch.X), code), np.float64)
+
+    def at(self, centers: Any) -> CenterBasis:
+        """Return the basis of other centres, which are given as their code."""
+        other = copy(self)
+        other.centers, other.size = centers, centers.shape[0]
+        other.index, other.complete = None, False
+        other._begin()
+        return other
+
+    def solved(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of the function in the span that has these values at the centres."""
+        if self._factor is None:
+            matrix = self.columns(self.centers).astype(np.float64)
+            self._factor = jittered_cholesky(matrix, ROUNDING)[0]
+        return solve(self._factor, values)
+
+    def numbers(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return which centres the rows with these numbers are, -1 for none."""
+        if self._numbers is None:
+            self._numbers = _inverse(self.index)
+        known = index < len(self._numbers)
+        return np.where(known, self._numbers[np.where(known, index, 0)], -1)
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        """The kernel matrix of the centres."""
+        if self._matrix is None:
+            self._matrix = kernel_matrix(self)
+        return self._matrix
+
+    @property
+    def against(self) -> Against:
+        """What writes kernel values with the centres on one side."""
+        if self._against is None:
+            self._against = self.kernel.against(self.centers)
+        return self._against
+
+    def forget(self) -> None:
+        """Let go what can be computed again."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._matrix = self._numbers = self._against = self._factor = None
+
+    def __deepcopy__(self, memo: Any) -> CenterBasis:
+        return self  # all that changes in it can be computed again
+
+    def __getstate__(self) -> dict[str, Any]:
+        computed = ("_matrix", "_numbers", "_against", "_factor")
+        return {name: value for name, value in vars(self).items() if name not in computed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+
+def _inverse(index: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Return the place of each row number in `index`, -1 for those that are not there."""
+    if index is None or len(index) == 0:
+        return np.full(1, -1, np.int64)
+    places = np.full(int(index.max()) + 1, -1, np.int64)
+    places[index] = np.arange(len(index))
+    return places
+
+
+class PrecomputedBasis(CenterBasis):
+    """phi_j(x) is a column of the row x: the one that belongs to centre j, a training row."""
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Yes, also with fewer centres: the columns belong to the training rows."""
+        return True
+
+    @property
+    def keeps_matrix(self) -> bool:
+        """No: the rows are the matrix."""
+        return False
+
+    def encode(self, X: Any) -> NDArray[Any]:
+        """Return the values, whose zeros are values too."""
+        return dense(self.centring(X))
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Copy the columns of the centres start, ..., stop - 1."""
+        assert self.index is not None  # centres are training rows
+        np.take(code, self.index[start:stop], axis=1, out=out, mode="clip")
+
+    def pairs(self, batch: Batch) -> NDArray[np.float64]:
+        """Return k between training rows."""
+        return np.asarray(self.encode(batch.X)[:, batch.index], np.float64)
+
+    def at(self, centers: Any) -> CenterBasis:
+        """Refuse: values at other centres are not known."""
+        raise ValueError(
+            "Temporary centres need a kernel that can be evaluated; got a precomputed one. Give "
+            "features='centers' (all rows), or solver='nystroem' for fewer."
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A prediction needs the numbers of the centres, not their rows.
+        return super().__getstate__() | {"centers": self.centers[:0]}

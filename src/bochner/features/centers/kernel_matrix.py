@@ -1,0 +1,107 @@
+"""KernelMatrix: k between all centres, kept, so that rows that are centres need not be computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.compiled import compiled
+from bochner.compute.pool import each_tile
+from bochner.features.dense_basis import BLOCK, ROWS, NumberedRows, padded
+
+if TYPE_CHECKING:
+    from bochner.features.centers.center_basis import CenterBasis
+
+COLUMNS, ODD = 32, 8
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRows(NumberedRows):
+    """The code of rows: their numbers in a matrix of which these rows are known, not always all."""
+
+    matrix: NDArray[Any]
+    numbers: NDArray[np.int64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows, and that of the centres."""
+        return len(self.numbers), self.matrix.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the matrix."""
+        return self.matrix.dtype
+
+    def __getitem__(self, rows: Any) -> KernelRows:
+        return KernelRows(self.matrix, self.numbers[rows])
+
+    def padded(self, height: int) -> KernelRows:
+        """Return these rows followed by the first of them again and again, `height` in all.
+
+        Another row may not be known yet, and what is in its place may be no number: times 0 it
+        would be none either.
+        """
+        numbers = np.full(height, self.numbers[0] if len(self.numbers) else 0, np.int64)
+        numbers[: len(self.numbers)] = self.numbers
+        return KernelRows(self.matrix, numbers)
+
+    def fill(self, start: int, out: NDArray[Any]) -> None:
+        """Copy the columns from `start` on into `out`."""
+        _gather(self.matrix, self.numbers, start, out)
+
+
+def kernel_matrix(basis: CenterBasis) -> NDArray[Any]:
+    """Return k(c_i, c_j) of all centres; one half is computed, the other is its mirror image.
+
+    The tiles are those in which a basis works, so that their values are the same.
+    """
+    size = basis.end(None)
+    matrix = np.empty((size, size), basis.dtype)
+    tops = range(0, size, ROWS)
+    tiles = [(top, begin) for top in tops for begin in range(top // BLOCK * BLOCK, size, BLOCK)]
+
+    def fill(number: int, _: int) -> None:
+        top, begin = tiles[number]
+        bottom, end = min(top + ROWS, size), min(begin + BLOCK, size)
+        tile = np.empty((ROWS, end - begin), basis.dtype)
+        basis.fill(padded(basis.centers, top, bottom), begin, end, tile)
+        matrix[top:bottom, begin:end] = tile[: bottom - top]
+        if begin > top // BLOCK * BLOCK:
+            _transpose(tile[: bottom - top], matrix, begin, top)
+
+    each_tile(fill, len(tiles), 1)
+    return matrix
+
+
+@compiled(
+    "void(float32[:, ::1], float32[:, ::1], int64, int64)",
+    "void(float64[:, ::1], float64[:, ::1], int64, int64)",
+)
+def _transpose(tile, matrix, first_row, first_column):  # type: ignore[no-untyped-def]
+    # Through a few columns whose length is no power of two: those of the tile share their places
+    # in the cache.
+    rows, columns = tile.shape
+    some = np.empty((COLUMNS, rows + ODD), tile.dtype)
+    for left in range(0, columns, COLUMNS):
+        right = min(left + COLUMNS, columns)
+        for i in range(rows):
+            for j in range(right - left):
+                some[j, i] = tile[i, left + j]
+        for j in range(right - left):
+            out = matrix[first_row + left + j, first_column:]
+            for i in range(rows):
+                out[i] = some[j, i]
+
+
+@compiled(
+    "void(float32[:, ::1], int64[::1], int64, float32[:, ::1])",
+    "void(float64[:, ::1], int64[::1], int64, float64[:, ::1])",
+)
+def _gather(matrix, numbers, start, out):  # type: ignore[no-untyped-def]
+    for i in range(out.shape[0]):
+        row = matrix[numbers[i], start:]
+        for j in range(out.shape[1]):
+            out[i, j] = row[j]

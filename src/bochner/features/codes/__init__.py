@@ -1,0 +1,1 @@
+"""Encoded rows, and columns of features, that are kept between passes."""

@@ -1,0 +1,150 @@
+"""Bases whose columns are kept, so that a pass costs only a product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.linear_algebra.products import add_row_products
+from bochner.compute.pool import each_tile
+from bochner.data.batch import Batch
+from bochner.features.basis import Basis
+from bochner.features.centers.kernel_matrix import KernelRows
+from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+
+
+class TabulatedBasis(DenseBasis):
+    """The functions of another basis; the code of rows is the matrix Phi_ij = phi_j(x_i) itself.
+
+    The tiles are the other's, so the results are the same in every bit.
+    """
+
+    size: int
+
+    def __init__(self, inner: DenseBasis) -> None:
+        self.inner, self.size, self.dtype = inner, inner.end(None), inner.dtype
+        self.few_outputs = inner.few_outputs
+
+    @property
+    def plain(self) -> Basis:
+        """The basis that computes its columns."""
+        return self.inner.plain
+
+    def encode(self, X: Any) -> NDArray[Any]:
+        """Return the columns at the rows, made in the tiles in which they would be used."""
+        code = self.inner.encode(X)
+        out = np.empty((code.shape[0], self.size), code.dtype)
+        for first, last in self.inner.spans(0, self.size):
+            each_tile(partial(self._keep, code, first, last, out), len(out), ROWS)
+        return out
+
+    def fill(self, code: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None:
+        """Copy the columns."""
+        out[:] = code[:, start:stop]
+
+    def add_products(
+        self,
+        tile: NDArray[Any],
+        begin: int,
+        end: int,
+        weights: NDArray[Any],
+        out: NDArray[np.float64],
+    ) -> None:
+        """Add the products of a tile's rows with the weights, (outputs, functions), of a block."""
+        add_row_products(np.ascontiguousarray(tile), np.arange(len(out)), begin, weights, out)
+
+    def tabulated(self, rows: int | None, memory: int) -> Basis:
+        """Return this basis: its columns are kept already."""
+        return self
+
+    def _keep(
+        self, code: Any, first: int, last: int, out: NDArray[Any], top: int, bottom: int
+    ) -> None:
+        for begin, end, block in self.inner.blocks(padded(code, top, bottom), first, last):
+            out[top:bottom, begin:end] = block[: bottom - top]
+
+    def blocks(
+        self, tile: NDArray[Any], first: int, last: int
+    ) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Yield begin, end and a view of the columns begin, ..., end - 1, block by block."""
+        return ((begin, end, tile[:, begin:end]) for begin, end in cuts(first, last, BLOCK))
+
+    def __deepcopy__(self, memo: Any) -> TabulatedBasis:
+        return self  # nothing in it changes
+
+
+class RememberedBasis(DenseBasis):
+    """The functions of another basis, kept at each of `rows` training rows once it has come by.
+
+    For walks in random order; `TabulatedBasis` is for those in the order of the rows.
+    """
+
+    size: int
+    _matrix: NDArray[Any] | None
+    _known: NDArray[np.bool_]
+
+    def __init__(self, inner: DenseBasis, rows: int) -> None:
+        self.inner, self.rows = inner, rows
+        self.size, self.dtype = inner.end(None), inner.dtype
+        self.few_outputs = inner.few_outputs
+        self.forget()
+
+    @property
+    def plain(self) -> Basis:
+        """The basis that computes its columns."""
+        return self.inner.plain
+
+    def encode(self, X: Any) -> Any:
+        """Return rows of no number as the other basis takes them."""
+        return self.inner.encode(X)
+
+    def coded(self, batch: Batch) -> KernelRows:
+        """Return the rows of a batch by their numbers; columns that are new are computed."""
+        if self._matrix is None:
+            self._matrix = np.empty((self.rows, self.size), self.dtype)
+        new = ~self._known[batch.index]
+        if new.any():
+            fresh = batch[new]
+            self._matrix[fresh.index] = self.inner.columns(self.inner.coded(fresh))
+            self._known[fresh.index] = True
+        return KernelRows(self._matrix, batch.index)
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Copy columns that are kept."""
+        code.fill(start, out)
+
+    def columns(
+        self, code: Any, start: int = 0, stop: int | None = None, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Return the functions start, ..., stop - 1 at all rows."""
+        if isinstance(code, KernelRows):
+            return super().columns(code, start, stop, out)
+        return self.inner.columns(code, start, stop, out)
+
+    def evaluate(self, code: Any, weights: NDArray[Any], start: int = 0) -> NDArray[Any]:
+        """Return sum_j phi_j(x_i) w_j."""
+        if isinstance(code, KernelRows):
+            return super().evaluate(code, weights, start)
+        return self.inner.evaluate(code, weights, start)
+
+    def project(
+        self, code: Any, G: NDArray[Any], start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Return sum_i phi_j(x_i) G_i."""
+        if isinstance(code, KernelRows):
+            return super().project(code, G, start, stop)
+        return self.inner.project(code, G, start, stop)
+
+    def forget(self) -> None:
+        """Let the columns go."""
+        self._matrix, self._known = None, np.zeros(self.rows, np.bool_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"inner": self.inner, "rows": self.rows}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]

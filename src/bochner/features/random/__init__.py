@@ -1,0 +1,1 @@
+"""Random features: functions drawn at random whose products have the kernel as their mean."""

@@ -1,0 +1,248 @@
+"""Leverage: random features resampled by their ridge leverage scores."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from math import sqrt
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from bochner.compute.blas import single_blas
+from bochner.compute.linear_algebra.products import gram, transposed_product
+from bochner.compute.random.counter_based import Random
+from bochner.data.batch import Batch
+from bochner.features.dense_basis import BLOCK
+from bochner.features.drawings import MatrixDrawing
+from bochner.features.feature_map import FeatureMap, whole_draws
+from bochner.features.random.fourier import FourierBasis
+from bochner.features.random.random_basis import RandomBasis
+from bochner.kernels import Kernel
+
+WINDOW = 512  # functions of the other basis among which some are looked for at a time
+LEVERAGE = 0x1E7E2  # keeps these draws apart from others of the same seed
+BLIND = 0.5  # share of the chances that is uniform: weights are at most sqrt(1 / BLIND)
+FREE = 4  # features for each direction above the ridge
+SMALLEST = 1e-8  # ridge, in means of k(x, x): what is below is rounding
+HALVINGS = 60
+
+
+class SelectedBasis(RandomBasis):
+    """The functions scales_j phi_j(x) of the draws `chosen`, in ascending order, of a basis.
+
+    An atom of the other basis is written whole or not at all.
+    """
+
+    size: int
+
+    def __init__(
+        self, inner: RandomBasis, chosen: NDArray[np.int64], scales: NDArray[np.float64]
+    ) -> None:
+        self.inner, self.chosen, self.atom, self.dtype = inner, chosen, inner.atom, inner.dtype
+        self.scales, self.size = scales.astype(self.dtype), inner.atom * len(chosen)
+
+    def encode(self, X: Any) -> Any:
+        """Return the rows as the other basis takes them."""
+        return self.inner.encode(X)
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write the functions start, ..., stop - 1."""
+        first, last = start // self.atom, -(-stop // self.atom)
+        chosen = self.chosen[first:last]
+        whole = np.empty((code.shape[0], len(chosen), self.atom), self.dtype)
+        windows = chosen // max(1, WINDOW // self.atom)
+        for window in np.unique(windows):
+            places = np.flatnonzero(windows == window)
+            whole[:, places] = self._draws(code, chosen[places])
+        whole *= self.scales[first:last, None]
+        flat = whole.reshape(code.shape[0], -1)
+        out[:] = flat[:, start - first * self.atom : stop - first * self.atom]
+
+    def gain(self, width: int) -> float:
+        """Return the factor by which `width` functions alone approximate the kernel."""
+        return sqrt(self.size / width)
+
+    def span(self) -> int:
+        """Return that of the other basis, less what lies between the chosen draws."""
+        between = (int(self.chosen[-1]) + 1) / len(self.chosen)
+        return max(BLOCK, int(self.inner.span() / between) // BLOCK * BLOCK)
+
+    def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
+        """Have the parameters between the first and the last of these draws ready."""
+        chosen = self.chosen[start // self.atom : -(-stop // self.atom)]
+        ends = (int(chosen[0]), int(chosen[-1]) + 1) if len(chosen) else (0, 0)
+        return self.inner.holding(ends[0] * self.atom, ends[1] * self.atom)
+
+    def _draws(self, code: Any, chosen: NDArray[np.int64]) -> NDArray[Any]:
+        """Return some draws that lie close to each other, (rows, draws, atom)."""
+        low, high = int(chosen[0]), int(chosen[-1]) + 1
+        block = np.empty((code.shape[0], (high - low) * self.atom), self.dtype)
+        self.inner.fill(code, low * self.atom, high * self.atom, block)
+        return block.reshape(code.shape[0], high - low, self.atom)[:, chosen - low]
+
+
+def selected(
+    basis: RandomBasis, chosen: NDArray[np.int64], scales: NDArray[np.float64]
+) -> SelectedBasis:
+    """Return some draws of a basis; frequencies are gathered, so that no others are evaluated."""
+    if not isinstance(basis, FourierBasis) or not isinstance(basis.drawing, MatrixDrawing):
+        return SelectedBasis(basis, chosen, scales)
+    size = basis.pairs
+    with basis.holding(2 * int(chosen[0]), 2 * int(chosen[-1]) + 2):
+        gathered = [basis.parameters(int(j) // size)[:, int(j) % size] for j in chosen]
+    units = range(-(-len(gathered) // size))
+    given = {i: _unit(gathered[i * size : (i + 1) * size], size) for i in units}
+    return SelectedBasis(basis.with_given(given), np.arange(len(chosen)), scales)
+
+
+def _unit(frequencies: list[NDArray[Any]], size: int) -> NDArray[Any]:
+    """Return a unit of frequencies, zeros in the places of those that are missing."""
+    some = np.stack(frequencies, axis=1)
+    return np.ascontiguousarray(np.pad(some, ((0, 0), (0, size - some.shape[1]))))
+
+
+TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass
+class Leverage(FeatureMap, name="leverage"):
+    r"""Random features resampled by their ridge leverage scores.
+
+    Of a pool of features z_j, drawn as `inner` draws them and scaled so that K ~ Z Z' on n rows,
+    feature j has the score
+
+        l_j = z_j'(Z Z' + n ridge I)^-1 z_j,      sum_j l_j = degrees of freedom at the ridge,
+
+    and is taken with probability p_j = l_j / sum l, in `size` draws, with the weight
+    1 / sqrt(size p_j): so the mean of phi(x)'phi(y) is still that of the pool. As many features as
+    the degrees of freedom, times a logarithm, are then enough for ridge regression, where plain
+    ones may have to be many more (Li, Ton, Oglic and Sejdinovic 2019, Towards a unified analysis of
+    random Fourier features, Algorithm 1; Avron et al. 2017, Random Fourier features for kernel
+    ridge regression: approximation bounds and statistical guarantees).
+
+    What is different here: scores are taken on a sample of rows; a cosine and a sine of one
+    frequency are taken together; half of the probability is uniform, so that the kernel itself is
+    hardly less exact than by plain features; the draws are systematic, so that features repeat as
+    little as can be, and repeated ones are one feature of more weight. Hence there
+    may be fewer features than `size`.
+
+    Parameters
+    ----------
+    inner : str or FeatureMap
+        The features of the pool: "random" for those that belong to the kernel, or a map whose size
+        is None.
+    size : int
+        The number of features.
+    pool : int
+        How many times as many the pool has.
+    ridge : float or "auto"
+        The ridge of the scores, on the mean loss: alpha of the machine. "auto" is that at which a
+        quarter of `size` are the degrees of freedom.
+    rows : int
+        Rows of the sample from which scores are taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Leverage
+    >>> from bochner.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(500, 1))
+    >>> basis = Leverage(size=256).build(Gaussian(1.0), ArraySource(X).sample(500), seed=0)
+    >>> columns = basis.columns(basis.encode(X))
+    >>> bool(np.abs(columns @ columns.T - Gaussian(1.0)(X)).mean() < 0.1)
+    True
+    """
+
+    basis_type: ClassVar[type[Any]] = RandomBasis
+    inner: FeatureMap | str = "random"
+    size: int = 1024
+    pool: int = 8
+    ridge: float | str = "auto"
+    rows: int = 1024
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Whether there are features of the kernel to choose from."""
+        return FeatureMap.resolve(self.inner).takes(kernel)  # type: ignore[no-any-return]
+
+    def build(
+        self,
+        kernel: Kernel,
+        sample: Batch,
+        seed: int,
+        dtype: Any = np.float32,
+        memory: int | None = None,
+    ) -> SelectedBasis:
+        """Return the basis of the features that were taken from the pool."""
+        self._check()
+        features: FeatureMap = FeatureMap.resolve(self.inner)
+        basis = _endless(features.build(kernel, sample, seed, dtype, memory))
+        draws = (whole_draws(self.size, basis.atom) or 0) // basis.atom
+        width = self.pool * draws * basis.atom
+        some = sample[:: -(-len(sample) // self.rows)]
+        Z = basis.gain(width) * basis.columns(basis.encode(some.X), 0, width)
+        scores = self._scores(Z).reshape(-1, basis.atom).sum(axis=1)
+        chances = (1 - BLIND) * scores / max(scores.sum(), TINY) + BLIND / len(scores)
+        chances /= chances.sum()
+        chosen, times = _systematic(chances, draws, Random(seed, LEVERAGE))
+        scales = basis.gain(width) * np.sqrt(times / (draws * chances[chosen]))
+        return selected(basis, chosen, scales)
+
+    def _scores(self, Z: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the ridge leverage scores of the columns of Z."""
+        with single_blas():
+            values, vectors = eigh(gram(np.ascontiguousarray(Z.T)))
+        values, mean = np.maximum(values, 0.0), max(float(np.mean(values)), TINY)
+        ridge = self._ridge(values / len(Z)) if self.ridge == "auto" else float(self.ridge)
+        ridge = max(ridge, SMALLEST * mean)
+        along = transposed_product(vectors.astype(Z.dtype), Z)
+        return (1 / (values + len(Z) * ridge)) @ np.square(along)  # type: ignore[no-any-return]
+
+    def _ridge(self, values: NDArray[np.float64]) -> float:
+        """Return the ridge at which there are size / FREE degrees of freedom."""
+        low, high = 0.0, float(values.sum())
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            free = float(np.sum(values / (values + max(middle, TINY))))
+            low, high = (middle, high) if free > self.size / FREE else (low, middle)
+        return high
+
+    def _check(self) -> None:
+        for name in ("size", "pool", "rows"):
+            given = getattr(self, name)
+            if not isinstance(given, Integral) or isinstance(given, bool) or given < 1:
+                raise ValueError(
+                    f"{name} of Leverage must be a whole number from 1 on; got {given!r}."
+                )
+        valid = isinstance(self.ridge, Real) and not isinstance(self.ridge, bool)
+        valid = valid and 0 < float(self.ridge) < np.inf
+        if self.ridge != "auto" and not valid:
+            raise ValueError(
+                f"ridge of Leverage must be 'auto' or a positive number; got {self.ridge!r}."
+            )
+
+
+def _systematic(
+    chances: NDArray[np.float64], draws: int, rng: Random
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what is drawn, in ascending order, and how often: chances * draws, rounded randomly.
+
+    Equidistant places on the line of cumulated chances, the first at random (Madow 1949).
+    """
+    places = (np.arange(draws) + rng.uniform(1)) / draws * chances.sum()
+    found = np.minimum(np.searchsorted(np.cumsum(chances), places), len(chances) - 1)
+    return np.unique(found, return_counts=True)
+
+
+def _endless(basis: Any) -> RandomBasis:
+    if isinstance(basis, RandomBasis) and basis.size is None:
+        return basis
+    raise ValueError(
+        "Leverage takes its features from random ones without end; got a "
+        f"{type(basis).__name__} of {basis.size} functions. Give a map of random features with "
+        "size=None, such as inner=Fourier()."
+    )

@@ -1,0 +1,87 @@
+"""Features of a kernel made from random functions: the functions themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.random.counter_based import Random
+from bochner.data.batch import Batch
+from bochner.features.centring import Centring
+from bochner.features.feature_map import FeatureMap, checked_size
+from bochner.features.random.random_basis import RandomBasis, WholeUnits
+from bochner.kernels import Kernel, RandomProcess
+from bochner.kernels.given.random_process import UNIT
+from bochner.kernels.rows import dense
+
+
+@dataclass
+class ProcessFeatures(FeatureMap):
+    """The random functions of a `RandomProcess`, phi_j(x) = phi(omega_j, x) / sqrt(size).
+
+    E phi(x)'phi(y) = k(x, y) by the kernel's definition (Dai et al. 2014, Scalable kernel methods
+    via doubly stochastic gradients, Theorem 3).
+
+    Parameters
+    ----------
+    size : int or None
+        The number of functions; None means that there is no end to them, and then they are not
+        scaled.
+    """
+
+    kernel_type: ClassVar[Any] = RandomProcess
+    basis_type: ClassVar[type[Any]] = RandomBasis
+    size: int | None = None
+
+    def build(
+        self,
+        kernel: Kernel,
+        sample: Batch,
+        seed: int,
+        dtype: Any = np.float32,
+        memory: int | None = None,
+    ) -> ProcessBasis:
+        """Return the basis; rows stay where they are."""
+        process, size = self.required(kernel), checked_size(self.size, 1)
+        return ProcessBasis(process, size, Centring.in_place(sample.X, dtype), seed, memory)
+
+
+class ProcessBasis(WholeUnits):
+    """The functions a phi(omega_j, x), a = 1 / sqrt(size), or 1 if there is no end to them."""
+
+    def __init__(
+        self,
+        kernel: RandomProcess,
+        size: int | None,
+        rows: Centring,
+        seed: int,
+        memory: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        unit_bytes = max(1, _bytes(kernel.drawn(rows.n_columns, Random(seed, 0))))
+        super().__init__(size, rows, seed, unit_bytes, memory, UNIT)
+
+    def encode(self, X: Any) -> NDArray[Any]:
+        """Return the rows in the dtype of the basis, dense."""
+        return dense(self.rows(X))
+
+    def draw(self, rng: Random) -> Any:
+        """Return the draws of a unit, in the form that the kernel's sampler gives them."""
+        return self.kernel.drawn(self.n_columns, rng)
+
+    def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
+        """Write the functions of the draws."""
+        values = self.kernel.values(parameters, code)
+        np.multiply(values, self.amplitude, out=out[:, first : first + UNIT])
+
+
+def _bytes(omega: Any) -> int:
+    """Return about how many bytes draws take."""
+    if isinstance(omega, dict):
+        return _bytes(tuple(omega.values()))
+    if isinstance(omega, tuple | list):
+        return sum(map(_bytes, omega))
+    return int(np.asarray(omega).nbytes)

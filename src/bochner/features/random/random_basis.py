@@ -1,0 +1,181 @@
+"""Bases of random functions, drawn from a seed, of which any block approximates the kernel."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from math import sqrt
+from threading import Lock
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.memory import memory_budget
+from bochner.compute.pool import each_tile
+from bochner.compute.random.counter_based import Random
+from bochner.features.centring import Centring
+from bochner.features.dense_basis import BLOCK, DenseBasis, cuts
+
+UNITS_AT_ONCE = 32  # units whose parameters exist at the same time, if there is memory for them
+UNIT = 512  # functions that are drawn together; changing it changes every model
+
+
+SPAN = 16 * BLOCK  # functions whose parameters exist at the same time
+
+
+class RandomBasis(DenseBasis):
+    """A basis of random functions, any block of which approximates the kernel by its gain.
+
+    `atom` consecutive functions, from a multiple of it on, are one draw: times `gain(atom)`, the
+    mean of phi(x)'phi(y) over draws is k(x, y). A cosine and a sine of one frequency are two.
+    """
+
+    atom: int = 2
+
+    @abstractmethod
+    def gain(self, width: int) -> float:
+        """Return the factor by which `width` functions alone approximate the kernel."""
+
+    def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
+        """Have the parameters of the functions start, ..., stop - 1 ready in this context."""
+        return nullcontext()
+
+    def span(self) -> int:
+        """Return how many functions may have their parameters ready, a multiple of `BLOCK`."""
+        return SPAN
+
+    def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Cut the functions into spans, and have the parameters of a span ready for all rows."""
+        for first, last in cuts(start, stop, self.span()):
+            with self.holding(first, last):
+                yield first, last
+
+
+class SeededBasis(RandomBasis):
+    """A basis of random functions; the parameters of unit i are drawn from `Random(seed, i)`.
+
+    A unit is `unit` consecutive functions, whatever blocks a solver works with. Parameters are
+    kept while they fit into `memory` bytes and drawn again beyond: the bits are the same. In some
+    units `given` parameters may take the place of drawn ones.
+    """
+
+    def __init__(self, seed: int, unit: int, unit_bytes: int, memory: int) -> None:
+        self.seed, self.unit, self.unit_bytes, self.memory = seed, unit, unit_bytes, memory
+        self.given: dict[int, Any] = {}
+        self._begin()
+
+    @abstractmethod
+    def draw(self, rng: Random) -> Any:
+        """Return the parameters of the unit to which this stream of random numbers belongs."""
+
+    def parameters(self, number: int) -> Any:
+        """Return the parameters of a unit."""
+        kept = self.given.get(number, self._kept.get(number))
+        return self._drawn(number) if kept is None else kept
+
+    def with_given(self, given: dict[int, Any]) -> Self:
+        """Return the same functions but for units whose parameters are given.
+
+        Both share what they keep.
+        """
+        other = object.__new__(type(self))
+        vars(other).update(vars(self) | {"given": given})
+        return other
+
+    def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
+        """Have the parameters of the functions start, ..., stop - 1 ready in this context."""
+        return self._held(range(start // self.unit, -(-stop // self.unit)))
+
+    def span(self) -> int:
+        """Return as many functions as fit into the memory, within bounds."""
+        whole = max(1, BLOCK // self.unit)  # a span holds whole blocks, so sums do not depend on it
+        units = max(1, min(UNITS_AT_ONCE, self.memory // self.unit_bytes) // whole) * whole
+        return units * self.unit
+
+    @contextmanager
+    def _held(self, numbers: range) -> Iterator[None]:
+        with self._lock:
+            self._holders.update(numbers)
+        try:
+            known = self._kept.keys() | self.given.keys()
+            missing = [number for number in numbers if number not in known]
+            each_tile(lambda i, _: self._keep(missing[i]), len(missing), 1)
+            yield
+        finally:
+            self._let_go(numbers)
+
+    def _keep(self, number: int) -> None:
+        self._kept[number] = self._drawn(number)
+
+    def _drawn(self, number: int) -> Any:
+        return self.draw(Random(self.seed, number))
+
+    def _let_go(self, numbers: range) -> None:
+        with self._lock:
+            self._holders.subtract(numbers)
+            for number in numbers:
+                fits = (number + 1) * self.unit_bytes <= self.memory
+                if self._holders[number] == 0 and not fits:
+                    self._kept.pop(number, None)
+
+    def _begin(self) -> None:
+        self._kept: dict[int, Any] = {}
+        self._holders: Counter[int] = Counter()  # how many calls are working on a unit now
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_kept", "_holders", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+
+class RandomFunctions(SeededBasis):
+    """Random functions phi_j with E phi_j(x) phi_j(y) = k(x, y) / size.
+
+    The endless ones lack the division by the size: their `amplitude` is 1, not sqrt(1 / size).
+    """
+
+    atom = 1
+
+    def __init__(
+        self,
+        size: int | None,
+        rows: Centring,
+        seed: int,
+        unit_bytes: int,
+        memory: int | None,
+        unit: int = UNIT,
+    ) -> None:
+        self.size, self.rows = size, rows
+        self.n_columns, self.dtype = rows.n_columns, rows.dtype
+        self.amplitude = 1.0 if size is None else sqrt(1 / size)
+        super().__init__(seed, unit, unit_bytes, memory_budget(memory))
+
+    def gain(self, width: int) -> float:
+        """Return the factor by which `width` functions alone approximate the kernel."""
+        return sqrt((1 if self.size is None else self.size) / width)
+
+
+class WholeUnits(RandomFunctions):
+    """Random functions of which whole units are written at once; a basis says how."""
+
+    @abstractmethod
+    def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
+        """Write all functions of a unit into the columns of `out` from `first` on."""
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write the functions start, ..., stop - 1; of units that are cut whole ones are made."""
+        for begin, end in cuts(start, stop, self.unit):
+            number, first = divmod(begin, self.unit)
+            parameters, place = self.parameters(number), begin - start
+            if end - begin == self.unit:
+                self.write(code, parameters, out, place)
+                continue
+            whole = np.empty((code.shape[0], self.unit), self.dtype)
+            self.write(code, parameters, whole, 0)
+            out[:, place : place + end - begin] = whole[:, first : first + end - begin]

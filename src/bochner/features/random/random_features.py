@@ -1,0 +1,105 @@
+"""RandomFeatures: the random features that belong to a kernel, whatever it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bochner.data.batch import Batch
+from bochner.features.feature_map import MAPS, FeatureMap, has_map
+from bochner.features.random.additive import AdditiveHomogeneous
+from bochner.features.random.angular import Harmonics, Rectified
+from bochner.features.random.combined import random_basis
+from bochner.features.random.exponential_fourier import ExponentialFourier
+from bochner.features.random.fourier import Fourier
+from bochner.features.random.histogram_fourier import HistogramFourier
+from bochner.features.random.maclaurin import Maclaurin
+from bochner.features.random.process import ProcessFeatures
+from bochner.features.random.random_basis import RandomBasis
+from bochner.features.random.random_laplace import RandomLaplace
+from bochner.features.random.sketch import Sketch
+from bochner.kernels import (
+    Additive,
+    ArcCosine,
+    Exponential,
+    Exponentiated,
+    Kernel,
+    Polynomial,
+    PowerSeries,
+    RandomProcess,
+    Semigroup,
+    ShiftInvariant,
+    ShiftInvariantOnColumns,
+    SkewedChiSquared,
+    Zonal,
+)
+
+MAPS.update(
+    {
+        ShiftInvariant: Fourier,
+        ShiftInvariantOnColumns: Fourier,
+        Polynomial: Sketch,
+        Exponential: ExponentialFourier,
+        PowerSeries: Maclaurin,
+        ArcCosine: Rectified,
+        Zonal: Harmonics,
+        Additive: AdditiveHomogeneous,
+        Exponentiated: HistogramFourier,
+        SkewedChiSquared: HistogramFourier,
+        Semigroup: RandomLaplace,
+        RandomProcess: ProcessFeatures,
+    }
+)
+
+
+@dataclass
+class RandomFeatures(FeatureMap, name="random"):
+    """The random features that belong to a kernel.
+
+    Shift-invariant kernels have waves, kernels made from random functions those; a table, `MAPS`,
+    knows the features of each kind of kernel. The features of a sum are those of its parts side by
+    side, those of a product the products of independent draws of its factors: the mean of
+    phi(x)'phi(y) is k(x, y) in each case, or nearly so (`HistogramFourier`, Hadamard drawings).
+
+    Parameters
+    ----------
+    size : int or None
+        The number of functions; of sums and products as many as there is room for whole draws, of
+        which all parts have the same number. None means that there is no end to them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import RandomFeatures
+    >>> from bochner.kernels import Gaussian, RandomProcess
+    >>> def normal(n_columns, size, rng):
+    ...     return rng.normal((n_columns, size))
+    >>> linear = RandomProcess(lambda omega, X: X @ omega, normal)
+    >>> kernel, X = Gaussian(1.0) + 0.5 * linear, np.array([[0.0, 1.0], [1.0, 1.0]])
+    >>> basis = RandomFeatures(60_000).build(kernel, ArraySource(X).sample(2), seed=0)
+    >>> columns = basis.columns(basis.encode(X))
+    >>> (columns @ columns.T).round(1)  # the kernel's values are 1.5, 0.6 + 0.5 and 2
+    array([[1.5, 1.1],
+           [1.1, 2. ]], dtype=float32)
+    """
+
+    basis_type: ClassVar[type[Any]] = RandomBasis
+    size: int | None = None
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Whether features are known of the kernel and of all that it is made of."""
+        return has_map(kernel)
+
+    def build(
+        self,
+        kernel: Kernel,
+        sample: Batch,
+        seed: int,
+        dtype: Any = np.float32,
+        memory: int | None = None,
+    ) -> RandomBasis:
+        """Return the basis of the map that belongs to the kernel."""
+        return random_basis(kernel, self.size, sample, seed, dtype, memory)

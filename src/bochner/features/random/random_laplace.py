@@ -1,0 +1,107 @@
+"""Random Laplace features: exponentials that fall at rates drawn from a kernel's measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.compute.elementwise.exponential import exponential
+from bochner.compute.random.counter_based import Random
+from bochner.data.batch import Batch
+from bochner.features.centring import Centring
+from bochner.features.dense_basis import cuts
+from bochner.features.feature_map import FeatureMap, checked_size
+from bochner.features.random.random_basis import UNIT, RandomBasis, RandomFunctions
+from bochner.kernels import Kernel
+from bochner.kernels.exponentiated import Semigroup
+
+HIGHEST = 1e30  # a rate: times a small entry it is still finite in single precision
+
+
+@dataclass
+class RandomLaplace(FeatureMap, name="random_laplace"):
+    """Random Laplace features of a semigroup kernel.
+
+    phi(x) = (exp(-omega_1'x), exp(-omega_2'x), ...) / sqrt(size) with omega_j drawn from the
+    kernel's measure, so that E phi(x)'phi(y) = E exp(-omega'(x + y)) = k(x + y) (Yang, Sindhwani,
+    Fan, Avron and Mahoney 2014, Random Laplace feature maps for semigroup kernels on histograms).
+
+    Parameters
+    ----------
+    size : int or None
+        The number of functions. None means that there is no end to them; then they are not divided,
+        and a solver divides by the number that it takes. A smaller size is a prefix of a larger one
+        up to the scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import RandomLaplace
+    >>> from bochner.kernels import ReciprocalSemigroup
+    >>> X = np.array([[0.5, 0.5], [1.0, 0.0]])
+    >>> sample = ArraySource(X).sample(2)
+    >>> basis = RandomLaplace(10_000).build(ReciprocalSemigroup(1.0), sample, seed=0)
+    >>> columns = basis.columns(basis.encode(X))
+    >>> (columns @ columns.T).round(1)  # the kernel's values are 0.25, 0.2667 and 0.3333
+    array([[0.2, 0.3],
+           [0.3, 0.3]], dtype=float32)
+    """
+
+    kernel_type: ClassVar[Any] = Semigroup
+    basis_type: ClassVar[type[Any]] = RandomBasis
+    size: int | None = None
+
+    def build(
+        self,
+        kernel: Kernel,
+        sample: Batch,
+        seed: int,
+        dtype: Any = np.float32,
+        memory: int | None = None,
+    ) -> RandomLaplaceBasis:
+        """Return the basis."""
+        rows, size = Centring.in_place(sample.X, dtype), checked_size(self.size, 1)
+        return RandomLaplaceBasis(self.required(kernel), size, rows, seed, memory)
+
+
+class RandomLaplaceBasis(RandomFunctions):
+    """The functions exp(-omega_j'x), times sqrt(1 / size) unless endless."""
+
+    def __init__(
+        self,
+        kernel: Semigroup,
+        size: int | None,
+        rows: Centring,
+        seed: int,
+        memory: int | None = None,
+    ) -> None:
+        self.kernel, unit_bytes = kernel, rows.n_columns * UNIT * rows.dtype.itemsize
+        super().__init__(size, rows, seed, unit_bytes, memory)
+
+    def encode(self, X: Any) -> Any:
+        """Return the rows in the dtype of the basis; negative entries are refused."""
+        rows = self.rows(X)
+        self.kernel.require(rows)
+        return rows
+
+    def draw(self, rng: Random) -> NDArray[Any]:
+        """Return the rates of a unit with a minus, (n_columns, UNIT)."""
+        rates = np.minimum(self.kernel.rates(self.rows.n_columns, UNIT, rng), HIGHEST)
+        return np.ascontiguousarray(-rates, dtype=self.dtype)
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write the functions start, ..., stop - 1."""
+        for begin, end in cuts(start, stop, UNIT):
+            unit, place = begin // UNIT, out[:, begin - start : end - start]
+            falls = self.parameters(unit)[:, begin - unit * UNIT : end - unit * UNIT]
+            if sp.issparse(code):
+                place[:] = code @ falls
+            else:
+                np.matmul(code, falls, out=place)
+        exponential(out)
+        out *= self.dtype.type(self.amplitude)
