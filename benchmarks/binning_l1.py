@@ -14,7 +14,7 @@ from binning_sets import COVTYPE, Setting, quietly, split
 from bochner import KernelClassifier, RandomBinning
 from bochner.features import Binning
 from bochner.kernels import Laplacian
-from bochner.solvers.coordinate_descent import CoordinateDescent
+from bochner.solvers.binning.coordinate_descent import CoordinateDescent
 from common import table, target, timed
 
 GRIDS = 64

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
-from bochner.estimators.random_fourier import RandomFourier
+from bochner.estimators.transformers.fourier import RandomFourier
 from bochner.kernels import Gaussian
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from bochner.compute.pool import threads
-from bochner.data.files.csv import CsvFile
-from bochner.data.files.svmlight import SvmlightFile
+from bochner.data.files.formats.csv import CsvFile
+from bochner.data.files.formats.svmlight import SvmlightFile
 from common import Times, rounds, save_record, table, target
 
 ROWS = 20_000  # different rows, which are repeated: more than a branch predictor remembers

@@ -120,9 +120,9 @@ MUTATIONS = [flip, cut, truncate, duplicate, insert, insert]
 
 def rows(target: str, content: bytes) -> Any:
     """Return what can be compared: lines, labels or numbers, bad rows; or the refusal."""
-    from bochner.data.files.chunk import UnreadableFile
-    from bochner.data.files.csv import CsvFile
-    from bochner.data.files.svmlight import SvmlightFile
+    from bochner.data.files.formats.chunk import UnreadableFile
+    from bochner.data.files.formats.csv import CsvFile
+    from bochner.data.files.formats.svmlight import SvmlightFile
 
     try:
         file = (CsvFile if target == "csv" else SvmlightFile)(io.BytesIO(content), name="t")
@@ -140,7 +140,7 @@ def rows(target: str, content: bytes) -> Any:
 
 def run(target: str, seconds: float, seed: int) -> None:
     """Try cases until the time is over; the number of blocks must not change the result."""
-    from bochner.data.files import blocks
+    from bochner.data.files.formats import blocks
 
     for content in CSV if target == "csv" else SVMLIGHT:  # compiles what there is to compile
         rows(target, content * 5 + b"123456789012345678901234567890\n")

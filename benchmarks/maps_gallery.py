@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from inspect import getsource
 from pathlib import Path
@@ -13,19 +14,22 @@ import numpy as np
 from bochner import kernels
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
-from bochner.estimators.compatibility import (
+from bochner.features import FeatureMap, map_of
+from bochner.kernels import Kernel
+from bochner.solvers import Solver
+from common import pyplot
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(ROOT / "tests"))  # what goes with what is tested there
+from compatibility import (  # noqa: E402
     MACHINES,
     features_of,
     machines_with,
     solvers_with,
     tables,
 )
-from bochner.features import FeatureMap, map_of
-from bochner.kernels import Kernel
-from bochner.solvers import Solver
-from common import pyplot
 
-DOCS = Path(__file__).parent.parent / "docs"
 SIDE = 81  # points of a picture each way
 FEATURES = 8_192  # of the random function
 

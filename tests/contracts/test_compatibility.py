@@ -8,7 +8,10 @@ import pytest
 import bochner
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
-from bochner.estimators.compatibility import (
+from bochner.features import Drawing, FeatureMap, Fourier, map_of
+from bochner.kernels import Delta, Gaussian, Kernel, Laplacian, Mapped, Polynomial
+from bochner.solvers import Solver
+from compatibility import (
     MACHINES,
     WITH_A_SIZE,
     features_of,
@@ -17,9 +20,6 @@ from bochner.estimators.compatibility import (
     solvers_on,
     tables,
 )
-from bochner.features import Drawing, FeatureMap, Fourier, map_of
-from bochner.kernels import Delta, Gaussian, Kernel, Laplacian, Mapped, Polynomial
-from bochner.solvers import Solver
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 OURS = [

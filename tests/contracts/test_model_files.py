@@ -26,7 +26,7 @@ from bochner import (
     kernels,
 )
 from bochner.component import Component
-from bochner.estimators.targets import Targets
+from bochner.estimators.inputs.targets import Targets
 from bochner.features import Basis, Binning, Centers, Drawing, FeatureMap, Fourier
 from bochner.persist.annotations import fits
 from bochner.persist.encoding import state_of

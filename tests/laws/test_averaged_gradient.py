@@ -16,7 +16,7 @@ from bochner.loop import run
 from bochner.losses import Hinge, Logistic, Softmax, Squared, SquaredHinge
 from bochner.problem import Problem
 from bochner.solvers import ConjugateGradient, averaged_gradient
-from bochner.solvers.averaged_gradient import AveragedGradient
+from bochner.solvers.binning.averaged_gradient import AveragedGradient
 from bochner.stopping import OnePass, Passes, RowLimit
 
 GRIDS = 16

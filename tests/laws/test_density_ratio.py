@@ -188,6 +188,6 @@ def test_samples_in_two_forms_are_refused(samples):
 
 
 def test_a_fit_that_did_not_converge_says_so(samples, monkeypatch):
-    monkeypatch.setattr("bochner.estimators.density_ratio_fit.MOST_PASSES", 1)
+    monkeypatch.setattr("bochner.estimators.two_samples.ratio_fit.MOST_PASSES", 1)
     with pytest.warns(ConvergenceWarning, match="The fit ended before it converged: 1 pass"):
         DensityRatio(Gaussian(2.0), alpha=1e-6, random_state=0).fit(*samples)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from bochner import DensityRatio
 from bochner.data import ArraySource, IteratorSource
-from bochner.estimators.pair_stream import PairStream
+from bochner.estimators.two_samples.samples import PairStream
 from bochner.kernels import Gaussian
 
 LOSSES = pytest.mark.parametrize("loss", ["logistic", "exponential"])

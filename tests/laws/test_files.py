@@ -245,7 +245,7 @@ def test_a_full_disk_is_an_error_with_a_remedy(tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("bochner.data.files.growing._write", full)
+    monkeypatch.setattr("bochner.data.files.storage.growing._write", full)
     with pytest.raises(OSError, match="TMPDIR"):
         open_source(written(tmp_path, "a,y\n1,2\n3,4\n"), "y", keep="disk")
 
@@ -334,7 +334,7 @@ def test_progress_is_told_to_the_end(folder):
 def test_results_do_not_depend_on_chunks(folder, trees, monkeypatch):
     options = {"target": "age", "drop": ["state"], "missing": "mean", "keep": "no"}
     before = open_source(folder / "trees.parquet", **options)
-    monkeypatch.setattr("bochner.data.files.parquet.CHUNK_ROWS", 77)
+    monkeypatch.setattr("bochner.data.files.formats.parquet.CHUNK_ROWS", 77)
     after = open_source(folder / "trees.parquet", **options)
     assert before.schema == after.schema
     assert_same(whole(before), whole(after))

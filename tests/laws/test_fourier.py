@@ -11,8 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
-from bochner.estimators.random_fourier import RandomFourier
-from bochner.estimators.seeds import seed_of
+from bochner.estimators.parameters.ranges import seed_of
+from bochner.estimators.transformers.fourier import RandomFourier
 from bochner.features import SAMPLE_ROWS, FeatureMap, Fourier, prepare
 from bochner.features.codes.kept_columns import RememberedBasis
 from bochner.features.random.fourier import PAIRS

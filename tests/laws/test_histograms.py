@@ -10,8 +10,8 @@ from scipy.optimize import nnls
 from bochner import AdditiveHomogeneous, HistogramFourier, KernelClassifier, RandomLaplace, features
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
-from bochner.estimators.costs import Costs
-from bochner.estimators.plan import Situation, planned
+from bochner.estimators.automatic.costs import Costs
+from bochner.estimators.automatic.plan import Situation, planned
 from bochner.features import map_name
 from bochner.features.random.additive import AdditiveBasis, RandomAdditiveBasis, quadrature
 from bochner.kernels import (

@@ -364,7 +364,9 @@ def test_a_walk_that_is_given_up_is_closed():
 
 
 def test_a_diverging_fit_is_refused_with_advice(regression, monkeypatch):
-    monkeypatch.setattr("bochner.solvers.doubly_stochastic.safe_step", lambda *_: 1e9)
+    monkeypatch.setattr(
+        "bochner.solvers.doubly_stochastic.doubly_stochastic.safe_step", lambda *_: 1e9
+    )
     model = KernelRegressor(solver=SOLVERS[3], random_state=0, max_passes=500)
     with pytest.raises(FloatingPointError, match="scale='standard'"), np.errstate(all="ignore"):
         model.fit(*regression)

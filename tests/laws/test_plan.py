@@ -9,10 +9,10 @@ import pytest
 from sklearn.base import clone
 
 from bochner import KernelClassifier, KernelRegressor
-from bochner.estimators import pilot
-from bochner.estimators.choices import loss_for
-from bochner.estimators.costs import Costs
-from bochner.estimators.plan import Situation, planned
+from bochner.estimators.automatic import pilot
+from bochner.estimators.automatic.costs import Costs
+from bochner.estimators.automatic.defaults import loss_for
+from bochner.estimators.automatic.plan import Situation, planned
 from bochner.features import Binning, BinningBasis, CenterBasis, Centers, Fourier, FourierBasis
 from bochner.kernels import Gaussian, Laplacian, Precomputed
 from bochner.losses import (

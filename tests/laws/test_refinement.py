@@ -15,16 +15,16 @@ from bochner.kernels import Gaussian
 from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import DoublyStochastic, Preconditioned, Refinement
-from bochner.solvers.doubly_stochastic_state import look_through
-from bochner.solvers.look import Residuals
-from bochner.solvers.refinement import (
+from bochner.solvers.doubly_stochastic.block_view import Residuals
+from bochner.solvers.doubly_stochastic.doubly_stochastic import look_through
+from bochner.solvers.doubly_stochastic.refinement import (
     _direction,
     _frequencies,
     _stepped,
     frequencies_of,
     objective,
 )
-from bochner.solvers.step_rules import Move, Pace
+from bochner.solvers.doubly_stochastic.step_rules import Move, Pace
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 ROWS, WIDTH = 600, 64

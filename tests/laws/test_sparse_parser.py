@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from bochner.data.files.svmlight import SvmlightFile
+from bochner.data.files.formats.svmlight import SvmlightFile
 
 lean = settings(
     max_examples=60,

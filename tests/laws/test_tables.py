@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from bochner.estimators.tables import Table, has_categories
+from bochner.estimators.inputs.tables import Table, has_categories
 
 TEXT = ["oak", "ash", "oak", "elm"]
 

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bochner.compute import csv_fields
-from bochner.data.files import blocks
-from bochner.data.files.chunk import UnreadableFile
-from bochner.data.files.csv import CsvFile
-from bochner.data.files.svmlight import SvmlightFile
+from bochner.data.files.formats import blocks
+from bochner.data.files.formats.chunk import UnreadableFile
+from bochner.data.files.formats.csv import CsvFile
+from bochner.data.files.formats.svmlight import SvmlightFile
 
 lean = settings(
     max_examples=300,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from bochner.data.files.chunk import BAD_SHOWN, UnreadableFile
-from bochner.data.files.csv import MISSING, CsvFile
+from bochner.data.files.formats.chunk import BAD_SHOWN, UnreadableFile
+from bochner.data.files.formats.csv import MISSING, CsvFile
 
 lean = settings(
     max_examples=60,

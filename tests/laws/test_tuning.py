@@ -15,21 +15,18 @@ from bochner import KernelClassifier, KernelRegressor
 from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Logarithm, Ranks
-from bochner.estimators.going_on import gained, grown, kept
+from bochner.estimators.fitting.resume import gained, grown, kept
 from bochner.features import Binning, BinningBasis, Centers
 from bochner.kernels import Gaussian, Laplacian, Mapped, Stretched
 from bochner.loop import INTERRUPTED, Solution, Training
 from bochner.progress import Evaluation
 from bochner.solvers import State
 from bochner.tuning import RelevanceDisplay, Sample, Tuning
-from bochner.tuning.drawn import Drawn, HeldOut
 from bochner.tuning.exact import judged
 from bochner.tuning.gradients import chosen, fitting
-from bochner.tuning.groups import groups_of
-from bochner.tuning.regression import Regression
-from bochner.tuning.sample import depends_on_order
+from bochner.tuning.sample import depends_on_order, groups_of
 from bochner.tuning.search import Search, Stage
-from bochner.tuning.trials import Trials
+from bochner.tuning.trials import Drawn, HeldOut, Regression, Trials
 from bochner.tuning.verdict import Verdict
 
 FAST = Tuning(rows=2_000, grids=8)

@@ -17,8 +17,7 @@ from bochner.loop import run
 from bochner.losses import Logistic, Softmax, Squared, SquaredHinge
 from bochner.problem import Problem
 from bochner.solvers import ConjugateGradient
-from bochner.solvers.coordinate_descent import CoordinateDescent
-from bochner.solvers.penalty import Penalty
+from bochner.solvers.binning.coordinate_descent import CoordinateDescent, Penalty
 from bochner.stopping import Passes, RowLimit, Solved
 
 rng = np.random.default_rng(0)

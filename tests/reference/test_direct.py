@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import LinAlgError, cholesky
 from sklearn.kernel_ridge import KernelRidge
 
-import bochner.solvers.direct as module
+import bochner.solvers.passes.direct as module
 from bochner import KernelRegressor
 from bochner.compute.linear_algebra.cholesky import (
     jittered_cholesky,

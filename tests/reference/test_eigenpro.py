@@ -16,8 +16,7 @@ from bochner.loop import run
 from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import EigenPro, Solver
-from bochner.solvers.eigenfunctions import of_centers, of_features
-from bochner.solvers.preconditioner import Flattening, Pace
+from bochner.solvers.eigenpro.preconditioner import Flattening, Pace, of_centers, of_features
 from bochner.stopping import Passes
 
 N_ROWS = 300

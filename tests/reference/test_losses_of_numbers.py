@@ -21,7 +21,7 @@ from bochner.losses import (
 )
 from bochner.problem import Problem
 from bochner.solvers import CoordinateDescent, Newton, newton
-from bochner.solvers.opening import best_constant
+from bochner.solvers.initialization import best_constant
 from bochner.stopping import Passes, Solved
 
 rng = np.random.default_rng(0)

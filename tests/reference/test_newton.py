@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-import bochner.solvers.newton as module
+import bochner.solvers.passes.newton as module
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import Binning, DenseBasis, Encoded, Fourier
@@ -16,7 +16,7 @@ from bochner.loop import Training, run
 from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import Newton
-from bochner.solvers.newton_state import Descent, Trial, opened
+from bochner.solvers.passes.newton import Descent, Trial, opened
 from bochner.stopping import Passes, RowLimit, Solved
 
 ALPHA = 1e-3

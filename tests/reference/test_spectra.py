@@ -13,8 +13,7 @@ from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.kernels import Gaussian, Laplacian
 from bochner.spectra import Reach, Spectrum, eigenpairs, iterations, singular, spectrum, step_bound
-from bochner.spectra.krylov import krylov
-from bochner.spectra.operators import KernelOperator
+from bochner.spectra.operators import KernelOperator, krylov
 
 LARGE = spectrum.DENSE + 200  # beyond it pairs are found by iteration
 both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])

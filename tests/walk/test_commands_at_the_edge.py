@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 
 import bochner
 from bochner.cli.app import COMMANDS, app
-from bochner.cli.pages import summary
-from bochner.cli.table_files import table_file
+from bochner.cli.work.pages import summary
+from bochner.cli.work.table_files import table_file
 from bochner.data import open_source
 
 RNG = np.random.default_rng(0)

@@ -12,8 +12,8 @@ import typer
 from bochner.cli import options
 from bochner.cli.names import METHODS, Header, Missing, OnError, Scale, Task, completed
 from bochner.cli.quantities import listed, seconds, settings
-from bochner.cli.reading import Reading
 from bochner.cli.screen import Screen
+from bochner.cli.work.reading import Reading
 
 EXAMPLES = """Examples:
 
@@ -91,8 +91,8 @@ def compare(
     }
     asked = {k: v for k, v in parameters.items() if v is not None and v != "auto"}
     with screen.errors_told():
-        from bochner.cli.comparison import Comparison
-        from bochner.cli.pages import require_page
+        from bochner.cli.work.comparison import Comparison
+        from bochner.cli.work.pages import require_page
 
         require_page(report)
         Comparison(

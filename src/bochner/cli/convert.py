@@ -60,8 +60,8 @@ def convert(
             bochner.to_onnx(bochner.load(given), out)
             record: dict[str, object] = {"out": out}
         else:
-            from bochner.cli.conversion import converted
             from bochner.cli.quantities import listed
+            from bochner.cli.work.conversion import converted
 
             name = None if format is None else format.value
             record = converted(given, out, listed(target), name, on_error.value)

@@ -85,7 +85,7 @@ def demo(
     _require_pictures()
     from rich.console import Console
 
-    from bochner.cli.surfaces import draw
+    from bochner.cli.work.surfaces import draw
 
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
     console.print(f"A wave in the plane, {rows:,} noisy rows, one pass.")

@@ -40,10 +40,9 @@ def evaluate(
     """Compare predictions with the truth, and write a page about it if asked."""
     screen = Screen(as_json, quiet)
     with screen.errors_told():
-        from bochner.cli.judgement import judged
-        from bochner.cli.pages import page_of_one, require_page
-        from bochner.cli.reading import opened_like, tell_skipped
-        from bochner.cli.trained import trained
+        from bochner.cli.work.evaluation import judged
+        from bochner.cli.work.pages import page_of_one, require_page
+        from bochner.cli.work.reading import opened_like, tell_skipped, trained
 
         if report is not None:
             require_page(report)

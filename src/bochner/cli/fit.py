@@ -13,8 +13,8 @@ import typer
 from bochner.cli import options
 from bochner.cli.names import Header, Missing, OnError, Scale, Task
 from bochner.cli.quantities import seconds, settings
-from bochner.cli.reading import Reading
 from bochner.cli.screen import Screen
+from bochner.cli.work.reading import Reading
 
 EXAMPLES = """Examples:
 
@@ -98,7 +98,7 @@ def fit(
     }
     asked = {k: v for k, v in parameters.items() if v is not None and v != "auto"}
     with screen.errors_told():
-        from bochner.cli.fitting import Fitting
+        from bochner.cli.work.fitting import Fitting
 
         Fitting(
             data,

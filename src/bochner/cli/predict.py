@@ -50,10 +50,9 @@ def predict(
     """
     screen = Screen(as_json, quiet)
     with screen.errors_told():
-        from bochner.cli.predictions import Wanted, predicted
-        from bochner.cli.reading import opened_like, tell_skipped
-        from bochner.cli.table_files import table_file
-        from bochner.cli.trained import trained
+        from bochner.cli.work.predictions import Wanted, predicted
+        from bochner.cli.work.reading import opened_like, tell_skipped, trained
+        from bochner.cli.work.table_files import table_file
 
         began = perf_counter()
         screen.require_one_output(out)

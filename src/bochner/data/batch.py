@@ -1,4 +1,4 @@
-"""Batch: some rows with their targets, row numbers and weights."""
+"""Batch: some rows with their targets, row numbers and weights, checked once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+NUMBERS = "fiub"  # the dtype kinds of numbers: float, signed, unsigned, bool
+
 
 Rows = Any  # a 2-d array of numbers, or SciPy CSR rows
 
@@ -58,3 +61,55 @@ def _stack(parts: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
 
 def _stack_rows(parts: Sequence[Rows]) -> Rows:
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+
+
+def settle(X: Any, y: Any, weight: Any, first_row: int = 0, where: str = "X") -> Batch:
+    """Return rows as a batch numbered from `first_row`; `where` names them in errors."""
+    X = settle_rows(X, where)
+    n_rows = X.shape[0]
+    return Batch(
+        X,
+        None if y is None else _aligned(np.asarray(y), n_rows, "y", where),
+        np.arange(first_row, first_row + n_rows, dtype=np.int64),
+        None if weight is None else _settle_weight(weight, n_rows, where),
+    )
+
+
+def settle_rows(X: Any, where: str = "X") -> Rows:
+    """Return a 2-d array of numbers as it is, sparse rows as canonical CSR."""
+    X = _canonical(X.tocsr()) if sp.issparse(X) else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{where} must be 2-d (rows, columns); got {X.ndim} dimension(s). "
+            "Reshape one column by X.reshape(-1, 1)."
+        )
+    if X.dtype.kind not in NUMBERS:
+        raise ValueError(
+            f"{where} must hold real numbers; got dtype {X.dtype}. Encode its columns first."
+        )
+    return X
+
+
+def _canonical(X: Any) -> Any:
+    """Sum entries stored twice, in a copy: squares and maxima of parts are not those of sums."""
+    if X.ndim != 2 or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def _aligned(array: NDArray[Any], n_rows: int, name: str, where: str) -> NDArray[Any]:
+    if array.ndim == 0 or len(array) != n_rows:
+        raise ValueError(
+            f"{name} must have one entry for each row of {where}, {n_rows}; "
+            f"got shape {array.shape}."
+        )
+    return array
+
+
+def _settle_weight(weight: Any, n_rows: int, where: str) -> NDArray[np.float64]:
+    array = _aligned(np.asarray(weight, dtype=np.float64), n_rows, "weight", where)
+    if array.ndim != 1:
+        raise ValueError(f"weight must be 1-d, one number a row; got shape {array.shape}.")
+    return array

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
-from bochner.data.cut import even_cut
-from bochner.data.source import DataSource, RandomAccess, Stream
+from bochner.data.source import DataSource, RandomAccess, Stream, even_cut
 
 SHUFFLE = 0x5F1E  # keeps the order of rows apart from other draws of the same seed
 

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
-from bochner.data.cut import Reader
-from bochner.data.source import Stream
+from bochner.data.source import Reader, Stream
 
 BLOCK_ROWS = 8192
 HALF_WIDTH = 10.0

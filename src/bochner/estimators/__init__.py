@@ -1,27 +1,29 @@
 """Estimators and transformers that keep scikit-learn's contract."""
 
-from bochner.estimators.additive_homogeneous import AdditiveHomogeneous
-from bochner.estimators.arc_cosine import ArcCosine
-from bochner.estimators.density_ratio import DensityRatio
-from bochner.estimators.fastfood import Fastfood
-from bochner.estimators.files import schema_of
-from bochner.estimators.histogram_fourier import HistogramFourier
-from bochner.estimators.kernel_classifier import KernelClassifier
-from bochner.estimators.kernel_gaussian_process import KernelGaussianProcess
-from bochner.estimators.kernel_novelty_detector import KernelNoveltyDetector
-from bochner.estimators.kernel_quantile_regressor import KernelQuantileRegressor
-from bochner.estimators.kernel_regressor import KernelRegressor
-from bochner.estimators.kernel_witness import KernelWitness
-from bochner.estimators.nystroem_map import NystroemMap
-from bochner.estimators.orthogonal_fourier import OrthogonalFourier
-from bochner.estimators.partial_whitening import PartialWhitening
-from bochner.estimators.quasi_monte_carlo_fourier import QuasiMonteCarloFourier
-from bochner.estimators.random_binning import RandomBinning
-from bochner.estimators.random_fourier import RandomFourier
-from bochner.estimators.random_laplace import RandomLaplace
-from bochner.estimators.random_maclaurin import RandomMaclaurin
-from bochner.estimators.tensor_sketch import TensorSketch
-from bochner.estimators.two_sample import TwoSampleTest, two_sample_test
+from bochner.estimators.gaussian_process.gaussian_process import KernelGaussianProcess
+from bochner.estimators.inputs.schemas import schema_of
+from bochner.estimators.machines.classifier import KernelClassifier
+from bochner.estimators.machines.novelty import KernelNoveltyDetector
+from bochner.estimators.machines.quantile import KernelQuantileRegressor
+from bochner.estimators.machines.regressor import KernelRegressor
+from bochner.estimators.transformers.binning import RandomBinning
+from bochner.estimators.transformers.fourier import (
+    Fastfood,
+    OrthogonalFourier,
+    QuasiMonteCarloFourier,
+    RandomFourier,
+)
+from bochner.estimators.transformers.histogram import (
+    AdditiveHomogeneous,
+    HistogramFourier,
+    RandomLaplace,
+)
+from bochner.estimators.transformers.inner_product import ArcCosine, RandomMaclaurin, TensorSketch
+from bochner.estimators.transformers.nystroem import NystroemMap
+from bochner.estimators.transformers.whitening import PartialWhitening
+from bochner.estimators.two_samples.density_ratio import DensityRatio
+from bochner.estimators.two_samples.two_sample_test import TwoSampleTest, two_sample_test
+from bochner.estimators.two_samples.witness import KernelWitness
 
 __all__ = [
     "AdditiveHomogeneous",

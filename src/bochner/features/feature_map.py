@@ -12,7 +12,7 @@ import numpy as np
 from bochner.component import Component
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
-from bochner.data.scaling import Scaling
+from bochner.data.transforms.scaling import Scaling
 from bochner.features.basis import Basis
 from bochner.kernels import Kernel
 

@@ -1,14 +1,7 @@
 """Losses: how wrong a prediction is, its gradient and its curvature."""
 
-from bochner.losses.density_dual import DensityDual
-from bochner.losses.epsilon_insensitive import (
-    Absolute,
-    EpsilonInsensitive,
-    SquaredEpsilonInsensitive,
-)
-from bochner.losses.hinge import Hinge
-from bochner.losses.huber import Huber
-from bochner.losses.logistic import Logistic
+from bochner.losses.classification import Hinge, Logistic, Softmax, SquaredHinge
+from bochner.losses.densities import DensityDual, OneClass
 from bochner.losses.loss import (
     Loss,
     Margin,
@@ -19,12 +12,16 @@ from bochner.losses.loss import (
     Regression,
     Smooth,
 )
-from bochner.losses.one_class import OneClass
-from bochner.losses.quantile import Quantile
-from bochner.losses.rounded_absolute import RoundedAbsolute, deviations
-from bochner.losses.softmax import Softmax
+from bochner.losses.rounded_absolute import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Quantile,
+    RoundedAbsolute,
+    SquaredEpsilonInsensitive,
+    deviations,
+)
 from bochner.losses.squared import Squared
-from bochner.losses.squared_hinge import SquaredHinge
 
 __all__ = [
     "Absolute",

@@ -1,10 +1,10 @@
-"""Absolute values with rounded kinks, of which several losses are made."""
+"""Losses of numbers that grow like absolute values, with rounded kinks."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from bochner.compute.bins import loss_rows
 from bochner.losses.loss import Array, Regression, Smooth, row_sums
-from bochner.losses.ranges import require_positive
+from bochner.losses.ranges import require_not_negative, require_positive, require_share
 
 QUARTILES = 1.349  # standard deviations between those of a normal variable
 WIDTH = 0.3  # of the deviation that is left
 LEAST_WIDTH = 1e-6  # of a constant target
+
 
 Numbers = float | tuple[float, ...]
 
@@ -184,3 +185,184 @@ def _rounded(r: Array, width: Array) -> Array:
     distance = np.abs(r)
     inside = np.minimum(distance, width)
     return np.asarray(inside * (distance - inside / 2) / width)
+
+
+@dataclass
+class Huber(RoundedAbsolute, name="huber"):
+    """The Huber loss, r^2 / 2 for |r| <= delta and delta |r| - delta^2 / 2 beyond, r = f - y.
+
+    Far-off targets pull with the force delta, however far they are (Huber 1964, Robust estimation
+    of a location parameter). It is delta times the absolute deviation, rounded off within delta.
+
+    Parameters
+    ----------
+    delta : float
+        Where the square ends, in units of the targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Huber(1.0).value(np.array([[0.0], [0.0]]), np.array([[0.5], [10.0]]))
+    array([0.125, 9.5  ])
+    """
+
+    delta: float = 1.0
+
+    def check(self) -> None:
+        """Refuse a delta that is not positive."""
+        require_positive("delta", self.delta)
+
+    @property
+    def shape(self) -> Shape:
+        """One kink of the slope delta, rounded off within delta."""
+        return Shape(0.0, self.delta, 0.0, self.delta, 0.0)
+
+
+@dataclass
+class EpsilonInsensitive(Rounded, name="epsilon_insensitive"):
+    """max(0, |f - y| - epsilon), summed over outputs, its kinks rounded off (`RoundedAbsolute`).
+
+    Of support vector regression (Drucker et al. 1997, Support vector regression machines): what is
+    nearer than epsilon is near enough.
+
+    Parameters
+    ----------
+    epsilon : float
+        In units of the targets; with 0 it is the absolute deviation.
+    width : float, tuple of floats or "auto"
+        How near to the kinks they are rounded off, in units of the targets; "auto" is 0.3 of
+        the deviation that is expected to be left of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> EpsilonInsensitive(0.5).value(np.array([[0.0], [0.0]]), np.array([[0.125], [-2.0]]))
+    array([0. , 1.5])
+    """
+
+    epsilon: float = 0.1
+    width: Any = "auto"
+
+    def check(self) -> None:
+        """Refuse a negative epsilon."""
+        super().check()
+        require_not_negative("epsilon", self.epsilon)
+
+    @property
+    def shape(self) -> Shape:
+        """Two kinks."""
+        return self._shape(0.0, 1.0, self.epsilon)
+
+
+@dataclass
+class Absolute(Rounded, name="absolute"):
+    """The absolute deviation |f - y|, summed over outputs: f estimates the median.
+
+    Its kink is rounded off (`RoundedAbsolute`).
+
+    Parameters
+    ----------
+    width : float, tuple of floats or "auto"
+        How near to the kink it is rounded off, in units of the targets; "auto" is 0.3 of the
+        deviation that is expected to be left of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Absolute().value(np.array([[1.0, 2.0]]), np.array([[3.0, 3.0]]))
+    array([3.])
+    """
+
+    width: Any = "auto"
+
+    @property
+    def shape(self) -> Shape:
+        """One kink."""
+        return self._shape(0.0, 1.0, 0.0)
+
+
+@dataclass
+class SquaredEpsilonInsensitive(Smooth, Regression, name="squared_epsilon_insensitive"):
+    """max(0, |f - y| - epsilon)^2 / 2, summed over outputs.
+
+    Parameters
+    ----------
+    epsilon : float
+        In units of the targets; with 0 it is the squared loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> SquaredEpsilonInsensitive(1.0).value(np.array([[0.0]]), np.array([[3.0]]))
+    array([2.])
+    """
+
+    curvature_bound = 1.0
+
+    epsilon: float = 0.1
+
+    def check(self) -> None:
+        """Refuse a negative epsilon."""
+        require_not_negative("epsilon", self.epsilon)
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the sum of max(0, |f - y| - epsilon)^2 / 2."""
+        return row_sums(np.maximum(np.abs(f - y) - self.epsilon, 0) ** 2) / 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return f - y, epsilon nearer to 0."""
+        residual = f - y
+        return np.asarray(np.sign(residual) * np.maximum(np.abs(residual) - self.epsilon, 0))
+
+    def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
+        """Return V where |f - y| is beyond epsilon, else 0."""
+        return np.asarray(V * (np.abs(f - y) > self.epsilon))
+
+
+@dataclass
+class Quantile(Rounded, name="quantile"):
+    """The pinball loss: tau (y - f) above f and (1 - tau) (f - y) below, summed over outputs.
+
+    Its minimum is the quantile tau of y (Koenker and Bassett 1978, Regression quantiles); for the
+    median it is half the absolute deviation. Its kink is rounded off (`RoundedAbsolute`).
+
+    Parameters
+    ----------
+    quantile : float or tuple of floats
+        tau, between 0 and 1; several are those of the outputs, again and again if there are more.
+    width : float, tuple of floats or "auto"
+        How near to the kink it is rounded off, in units of the targets; "auto" is 0.3 of the
+        deviation that is expected to be left of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Quantile(0.9).value(np.array([[1.0], [1.0]]), np.array([[0.0], [2.0]]))
+    array([0.9, 0.1])
+    """
+
+    quantile: Numbers = 0.5
+    width: Any = "auto"
+
+    def check(self) -> None:
+        """Refuse quantiles out of range."""
+        super().check()
+        for share in each(self.quantile):
+            require_share("quantile", share)
+
+    def settled(self, deviations: NDArray[np.float64]) -> Self:
+        """Return the loss with a width and a quantile for each of these outputs."""
+        shares, outputs = each(self.quantile), len(deviations)
+        if outputs % len(shares):
+            raise ValueError(
+                f"There must be one quantile, or one for each output; got {len(shares)} for "
+                f"{outputs} output(s). Give one, or use KernelQuantileRegressor for several of "
+                "the same number."
+            )
+        quantile = tuple(shares) * (outputs // len(shares)) if len(shares) > 1 else shares[0]
+        return replace(super().settled(deviations), quantile=quantile)
+
+    @property
+    def shape(self) -> Shape:
+        """Slope 1/2 - tau and scale 1/2."""
+        return self._shape(0.5 - np.asarray(self.quantile), 0.5, 0.0)

@@ -1,7 +1,7 @@
 """Model files and checkpoints: without pickle, and written so that nothing is lost."""
 
 from bochner.persist.checkpoint import Checkpoint
-from bochner.persist.errors import ModelFileError
+from bochner.persist.container import ModelFileError
 from bochner.persist.files import load, read_header, save
 from bochner.persist.header import Header
 from bochner.persist.onnx import to_onnx

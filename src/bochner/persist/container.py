@@ -1,8 +1,4 @@
-"""Container: named arrays and a text in the layout of safetensors, checked before it is believed.
-
-The layout is 8 bytes for the length of a JSON header, the header, and the bytes of the arrays one
-after the other. A digest in the header is taken of everything but itself.
-"""
+"""Named arrays and a text in the layout of safetensors, checked before it is believed."""
 
 from __future__ import annotations
 
@@ -17,7 +13,21 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.persist.errors import ModelFileError
+KEY = "bochner"  # of our text among the metadata
+LONGEST_HEADER = 1 << 25
+MOST_NODES = 1 << 19  # of JSON, each of which takes up to a hundred bytes of memory
+MOST_SIDES = 32
+BLANK = "0" * 64
+PIECE = 1 << 24
+
+
+class ModelFileError(ValueError):
+    """Raised for a file that is truncated, altered, foreign, newer than this library, or hostile.
+
+    >>> issubclass(ModelFileError, ValueError)
+    True
+    """
+
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
@@ -33,13 +43,9 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "U8": np.dtype("u1"),
     "BOOL": np.dtype("?"),
 }
+
+
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-KEY = "bochner"  # of our text among the metadata
-LONGEST_HEADER = 1 << 25
-MOST_NODES = 1 << 19  # of JSON, each of which takes up to a hundred bytes of memory
-MOST_SIDES = 32
-BLANK = "0" * 64
-PIECE = 1 << 24
 
 
 @dataclass(frozen=True)

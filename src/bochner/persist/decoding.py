@@ -1,12 +1,9 @@
-"""Decoding: JSON values and arrays become a model, each part checked before the next relies on it.
-
-Names of classes are looked up in the registry; nothing else in a file leads to code.
-"""
+"""Decoding: JSON values and arrays become a model, each part checked before it is relied on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -14,18 +11,91 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.persist.annotations import misfit
+from bochner.persist.consistency import require_consistent
+from bochner.persist.container import ModelFileError
 from bochner.persist.encoding import LOOK, SPARSE
-from bochner.persist.errors import ModelFileError
-from bochner.persist.random_states import generator, random_state
+from bochner.persist.fingerprints import require_spread
 from bochner.persist.registry import class_of
-from bochner.persist.restoring import restored
 from bochner.progress import Evaluation
 
+LENGTH = 624  # of the Mersenne twister
+BUFFER = 4  # of Philox
+WRONG = "A random state is not as it should be."
 DEEPEST = 32
 LONGEST_TEXT = 1 << 16  # of an element of an array of text
 MOST = 1 << 25  # signs of an array of text, in which each takes the room of the longest; of a range
 SIZES = {"float": (16, 32, 64), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
+
+
+GENERATORS = {name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "SFC64", "Philox")}
+
+
+def random_state(state: Any) -> Any:
+    """Return a RandomState; NumPy would take any position, and read there."""
+    inner = state.get("state") if isinstance(state, dict) else None
+    key, place = (inner.get(name) if isinstance(inner, dict) else None for name in ("key", "pos"))
+    is_key = isinstance(key, np.ndarray) and key.shape == (LENGTH,) and key.dtype == np.uint32
+    if not is_key or type(place) is not int or not 0 <= place <= LENGTH:
+        raise ModelFileError(WRONG)
+    made = np.random.RandomState(0)
+    _put(made.set_state, state)
+    return made
+
+
+def generator(state: Any) -> Any:
+    """Return a Generator of one of NumPy's bit generators."""
+    name = state.get("bit_generator") if isinstance(state, dict) else None
+    place = state.get("buffer_pos", 0) if isinstance(state, dict) else None
+    if not isinstance(name, str) or name not in GENERATORS:
+        raise ModelFileError(WRONG)
+    if type(place) is not int or not 0 <= place <= BUFFER:
+        raise ModelFileError(WRONG)
+    bits = GENERATORS[name](0)
+    _put(lambda told: setattr(bits, "state", told), state)
+    return np.random.Generator(bits)
+
+
+def _put(put: Callable[[Any], None], state: Any) -> None:
+    try:
+        put(state)
+    except (ValueError, TypeError, LookupError, OverflowError):
+        raise ModelFileError(WRONG) from None
+
+
+def restored(kind: type[Any], state: dict[str, Any]) -> Any:
+    """Return a record of a class with the state that its file holds, once that has been checked."""
+    if (wrong := misfit(kind, state)) is not None:
+        raise ModelFileError(f"The file does not fit this library: {wrong}.")
+    value = object.__new__(kind)
+    try:
+        require_spread(state.get("known"))
+        if hasattr(kind, "__setstate__"):
+            value.__setstate__(state)
+        else:
+            vars(value).update(_defaults(kind) | state)
+        require_consistent(value)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"A {kind.__name__} in the file is not sound: {error}.") from error
+    return value
+
+
+def _defaults(kind: type[Any]) -> dict[str, Any]:
+    """Return the parts that files of an earlier version may lack."""
+    known = {}
+    for one in fields(kind) if is_dataclass(kind) else ():
+        if one.default is not MISSING:
+            known[one.name] = one.default
+        elif one.default_factory is not MISSING:
+            known[one.name] = one.default_factory()
+    return known
+
+
 SCALARS = {"bool"} | {f"{kind}{bits}" for kind, sizes in SIZES.items() for bits in sizes}
+
+
 FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 

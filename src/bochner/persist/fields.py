@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from bochner.data import DataSource, Filling, Scaling, Schema, Warping
 from bochner.data.batch import Batch
-from bochner.estimators.calibration import Calibration
-from bochner.estimators.density_ratio_course import Course
-from bochner.estimators.gaussian_process_setup import GaussianProcessSetup
-from bochner.estimators.plan import Plan
-from bochner.estimators.self_tuning import Learned
-from bochner.estimators.setup import Setup
-from bochner.estimators.tables import Table
+from bochner.estimators.automatic.plan import Plan
+from bochner.estimators.automatic.scales import Learned
+from bochner.estimators.fitting.setup import Setup
+from bochner.estimators.gaussian_process.setup import GaussianProcessSetup
+from bochner.estimators.inputs.tables import Table
+from bochner.estimators.machines.calibration import Calibration
+from bochner.estimators.two_samples.streaming_ratio_fit import Course
 from bochner.features import Basis, BinningDiagnostics, DenseBasis, Drawing, RandomBasis
 from bochner.features.binning.binning_basis import Grid
 from bochner.features.centers.center_basis import CenterBasis
@@ -27,7 +27,7 @@ from bochner.kernels import Kernel
 from bochner.kernels.histogram import Additive
 from bochner.loop import Training
 from bochner.losses import Loss
-from bochner.posterior.feature_sums import FeatureSums
+from bochner.posterior.feature_posterior import FeatureSums
 from bochner.posterior.posterior import Posterior
 from bochner.posterior.units import Units
 from bochner.problem import Expansion

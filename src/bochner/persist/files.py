@@ -12,11 +12,10 @@ from sklearn.base import BaseEstimator
 
 from bochner.estimators import TwoSampleTest
 from bochner.persist import container
-from bochner.persist.about import about
+from bochner.persist.container import ModelFileError
 from bochner.persist.decoding import Decoder
 from bochner.persist.encoding import Encoder
-from bochner.persist.errors import ModelFileError
-from bochner.persist.header import VERSION, Header, header_of, told
+from bochner.persist.header import VERSION, Header, about, header_of, told
 from bochner.persist.replacing import replacing
 
 Path = str | os.PathLike[str]

@@ -1,10 +1,8 @@
 """Posteriors: what a Gaussian process knows of a function after it has seen rows."""
 
-from bochner.posterior.exact_likelihood import ExactLikelihood
-from bochner.posterior.feature_posterior import FeaturePosterior, best_noise
-from bochner.posterior.feature_sums import FeatureSums
+from bochner.posterior.feature_posterior import FeaturePosterior, FeatureSums, best_noise
 from bochner.posterior.function_posterior import FunctionPosterior
-from bochner.posterior.maximum import Hyper, maximum
+from bochner.posterior.likelihood import ExactLikelihood, Hyper, maximum
 from bochner.posterior.operator_posterior import OperatorPosterior
 from bochner.posterior.posterior import Posterior
 from bochner.posterior.ridge import Ridge

@@ -14,7 +14,7 @@ from bochner.data import Batch, DataSource
 from bochner.features import Basis
 from bochner.interruption import closed_at_the_end, interruptible
 from bochner.loop import FAILED, INTERRUPTED
-from bochner.posterior.feature_sums import FeatureSums, extended, require_few_features
+from bochner.posterior.feature_posterior import FeatureSums, extended, require_few_features
 from bochner.posterior.watch import Watch
 from bochner.progress import Progress, Reason
 

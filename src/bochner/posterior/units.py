@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import Batch, DataSource
-from bochner.data.transform import learning_batches
+from bochner.data.transforms.transform import learning_batches
 
 
 @dataclass(frozen=True, eq=False)

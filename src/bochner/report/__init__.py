@@ -4,33 +4,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bochner.report.confidence_display import ConfidenceDisplay
+    from bochner.report.axes import require
+    from bochner.report.band_displays import ConfidenceDisplay, QuantileDisplay
     from bochner.report.data_summary import Column, DataSummary
     from bochner.report.error_against_time_display import ErrorAgainstTimeDisplay
     from bochner.report.history_display import HistoryDisplay
-    from bochner.report.label_predictions import LabelPredictions
-    from bochner.report.number_predictions import NumberPredictions
-    from bochner.report.quantile_display import QuantileDisplay
-    from bochner.report.quantile_predictions import QuantilePredictions
+    from bochner.report.predictions import (
+        LabelPredictions,
+        NumberPredictions,
+        QuantilePredictions,
+        Score,
+    )
+    from bochner.report.relevance_display import RelevanceDisplay
     from bochner.report.report import Report
-    from bochner.report.requirements import require
     from bochner.report.run import Run
-    from bochner.report.score import Score
 
 _PLACES = {
     "Column": "data_summary",
-    "ConfidenceDisplay": "confidence_display",
+    "ConfidenceDisplay": "band_displays",
     "DataSummary": "data_summary",
     "ErrorAgainstTimeDisplay": "error_against_time_display",
     "HistoryDisplay": "history_display",
-    "LabelPredictions": "label_predictions",
-    "NumberPredictions": "number_predictions",
-    "QuantileDisplay": "quantile_display",
-    "QuantilePredictions": "quantile_predictions",
+    "LabelPredictions": "predictions",
+    "NumberPredictions": "predictions",
+    "QuantileDisplay": "band_displays",
+    "QuantilePredictions": "predictions",
+    "RelevanceDisplay": "relevance_display",
     "Report": "report",
     "Run": "run",
-    "Score": "score",
-    "require": "requirements",
+    "Score": "predictions",
+    "require": "axes",
 }
 
 __all__ = [
@@ -43,6 +46,7 @@ __all__ = [
     "NumberPredictions",
     "QuantileDisplay",
     "QuantilePredictions",
+    "RelevanceDisplay",
     "Report",
     "Run",
     "Score",

@@ -1,10 +1,21 @@
-"""axes(): the axes to draw on, those that are given or new ones, and numbers along them."""
+"""Axes to draw on, and the packages that drawing needs."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
-from bochner.report.requirements import require
+PACKAGES = ("matplotlib", "jinja2")
+
+
+def require() -> None:
+    """Raise an ImportError that names the extra if a package for reports is missing."""
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise ImportError(
+            f"A report needs {' and '.join(missing)}, which this Python does not have. The extra "
+            "'report' brings them: pip install 'bochner[report]'"
+        )
 
 
 def axes(given: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any:

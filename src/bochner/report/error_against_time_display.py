@@ -100,8 +100,7 @@ class ErrorAgainstTimeDisplay:
         ax: Any = None,
     ) -> ErrorAgainstTimeDisplay:
         """Draw methods by their predictions: share of wrong labels, or RMSE of numbers."""
-        from bochner.report.label_predictions import LabelPredictions
-        from bochner.report.number_predictions import NumberPredictions
+        from bochner.report.predictions import LabelPredictions, NumberPredictions
 
         of_numbers = np.asarray(truth).dtype.kind == "f"
         kind: Any = NumberPredictions if of_numbers else LabelPredictions

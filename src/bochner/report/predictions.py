@@ -1,17 +1,57 @@
-"""Predictions: what a model said about rows whose truth is known."""
+"""Predictions beside the truth: labels, numbers and quantiles, and their scores."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.report.picture import Picture
-from bochner.report.score import Score
+from bochner.report.pictures import Picture, calibration, confusion, coverage, residuals
 
-MOST_POINTS = 2_000  # on a picture: more make it heavy and tell nothing
+
+@dataclass(frozen=True)
+class Score:
+    """A named number, and whether a lower or a higher one is better.
+
+    Parameters
+    ----------
+    name : str
+    value : float
+    better : "lower" or "higher"
+
+    Examples
+    --------
+    >>> Score("accuracy", 0.9, "higher").beats(Score("accuracy", 0.8, "higher"))
+    True
+    """
+
+    name: str
+    value: float
+    better: Literal["lower", "higher"] = "lower"
+
+    @property
+    def rank(self) -> float:
+        """A number that is lower for a better score; infinite for one that is not a number."""
+        if math.isnan(self.value):
+            return math.inf
+        return self.value if self.better == "lower" else -self.value
+
+    def beats(self, other: Score) -> bool:
+        """Whether this score is the better one of two of the same name."""
+        return self.rank < other.rank
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g}"
+
+
+def best(scores: Sequence[Score]) -> Score | None:
+    """Return the best of scores of the same name, None of none."""
+    return min(scores, key=lambda score: score.rank, default=None)
 
 
 class Predictions(ABC):
@@ -59,6 +99,228 @@ def weights(values: Any, rows: int) -> NDArray[np.float64] | None:
     return None if values is None else column("weight", values, rows).astype(np.float64)
 
 
-def some(rows: int, most: int = MOST_POINTS) -> NDArray[np.int64]:
-    """Return the numbers of at most that many rows, evenly apart."""
-    return np.unique(np.linspace(0, rows - 1, min(rows, most)).astype(np.int64))
+@dataclass(frozen=True, eq=False)
+class LabelPredictions(Predictions):
+    """Predicted labels beside the true ones.
+
+    Parameters
+    ----------
+    truth, predicted : arrays of n labels
+    probabilities : array (n, number of classes) or None
+        In the order of `classes`.
+    classes : sequence of labels or None
+        All labels in order; None means those that occur.
+    weight : array of n numbers or None
+
+    Examples
+    --------
+    >>> said = LabelPredictions(["no", "yes", "yes"], ["no", "yes", "no"])
+    >>> [f"{score.name} {score}" for score in said.scores()]
+    ['error 0.3333', 'balanced accuracy 0.75']
+    """
+
+    task: ClassVar[str] = "classification"
+
+    truth: NDArray[Any]
+    predicted: NDArray[Any]
+    probabilities: NDArray[Any] | None = None
+    classes: Any = None
+    weight: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        rows = len(column("truth", self.truth))
+        truth = column("truth", self.truth)
+        predicted = column("predicted", self.predicted, rows)
+        classes = _labels(truth, predicted, self.classes)
+        settled: dict[str, Any] = {"truth": truth, "predicted": predicted, "classes": classes}
+        if self.probabilities is not None:
+            shape = (rows, len(classes))
+            settled["probabilities"] = matrix("probabilities", self.probabilities, shape)
+        settled["weight"] = weights(self.weight, rows)
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    def scores(self) -> tuple[Score, ...]:
+        """Return error and balanced accuracy, with probabilities log loss and area under ROC."""
+        from sklearn.metrics import recall_score
+
+        error = float(np.average(self.truth != self.predicted, weights=self.weight))
+        present = np.unique(self.truth)
+        balanced = recall_score(
+            self.truth,
+            self.predicted,
+            labels=present,
+            average="macro",
+            sample_weight=self.weight,
+            zero_division=0.0,
+        )
+        found = (Score("error", error), Score("balanced accuracy", float(balanced), "higher"))
+        return found if self.probabilities is None else (*found, *self._of_probabilities())
+
+    def _of_probabilities(self) -> tuple[Score, ...]:
+        from sklearn.metrics import roc_auc_score
+
+        probabilities = self.probabilities
+        assert probabilities is not None  # the caller has looked
+        places = _places(self.truth, self.classes)
+        known = places >= 0
+        said = np.where(known, probabilities[np.arange(len(places)), places], 0.0)
+        loss = -np.log(np.clip(said, np.finfo(np.float64).eps, 1.0))
+        found = (Score("log loss", float(np.average(loss, weights=self.weight))),)
+        if len(self.classes) != 2 or len(np.unique(places[known])) != 2 or not known.all():
+            return found
+        area = roc_auc_score(places, probabilities[:, 1], sample_weight=self.weight)
+        return (*found, Score("area under ROC", float(area), "higher"))
+
+    def pictures(self, name: str) -> tuple[Picture, ...]:
+        """Return the confusion matrix and, with probabilities, their calibration."""
+        counts = confusion(self.truth, self.predicted, self.classes, self.weight, name)
+        if self.probabilities is None:
+            return (counts,)
+        right = _places(self.truth, self.classes)
+        return (counts, calibration(right, self.probabilities, self.classes, name))
+
+
+def _labels(truth: NDArray[Any], predicted: NDArray[Any], classes: Any) -> NDArray[Any]:
+    if classes is not None:
+        return column("classes", classes)
+    return np.unique(np.concatenate([truth, predicted]))
+
+
+def _places(truth: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each label among the classes, -1 for one that is not there."""
+    order = np.argsort(classes, kind="stable")
+    place = np.clip(np.searchsorted(classes, truth, sorter=order), 0, len(classes) - 1)
+    return np.where(classes[order[place]] == truth, order[place], -1)
+
+
+LEVELS = np.linspace(0.05, 0.95, 19)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberPredictions(Predictions):
+    """Predicted numbers beside the true ones.
+
+    Parameters
+    ----------
+    truth, predicted : arrays of n numbers
+    deviation : array of n numbers or None
+        The standard deviation of the truth about the prediction, noise included.
+    weight : array of n numbers or None
+
+    Examples
+    --------
+    >>> said = NumberPredictions([1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
+    >>> [f"{score.name} {score}" for score in said.scores()]
+    ['RMSE 0.5774', 'mean absolute error 0.3333', 'R² 0.5']
+    """
+
+    task: ClassVar[str] = "regression"
+
+    truth: NDArray[Any]
+    predicted: NDArray[Any]
+    deviation: NDArray[Any] | None = None
+    weight: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        truth = column("truth", self.truth).astype(np.float64)
+        predicted = column("predicted", self.predicted, len(truth)).astype(np.float64)
+        deviation = self.deviation
+        if deviation is not None:
+            deviation = column("deviation", deviation, len(truth)).astype(np.float64)
+        settled = {"truth": truth, "predicted": predicted, "deviation": deviation}
+        settled["weight"] = weights(self.weight, len(truth))
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    def scores(self) -> tuple[Score, ...]:
+        """Return RMSE, mean absolute error and R², with deviations likelihood and coverage."""
+        error = self.truth - self.predicted
+        squared = self._mean(error**2)
+        spread = self._mean((self.truth - self._mean(self.truth)) ** 2)
+        found = (
+            Score("RMSE", math.sqrt(squared)),
+            Score("mean absolute error", self._mean(np.abs(error))),
+            Score("R²", 1 - squared / spread if spread > 0 else float("nan"), "higher"),
+        )
+        return found if self.deviation is None else (*found, *self._of_deviations(error))
+
+    def _of_deviations(self, error: NDArray[np.float64]) -> tuple[Score, ...]:
+        assert self.deviation is not None  # the caller has looked
+        deviation = np.maximum(self.deviation, np.finfo(np.float64).tiny)
+        surprise = 0.5 * (error / deviation) ** 2 + np.log(deviation) + 0.5 * math.log(2 * math.pi)
+        return (Score("negative log likelihood", self._mean(surprise)),)
+
+    def _mean(self, values: NDArray[Any]) -> float:
+        return float(np.average(values, weights=self.weight))
+
+    def pictures(self, name: str) -> tuple[Picture, ...]:
+        """Return the residuals and, with deviations, how many rows intervals hold."""
+        left = residuals(self.truth, self.predicted, name)
+        if self.deviation is None:
+            return (left,)
+        return (left, coverage(LEVELS, self._held(), "central intervals", name))
+
+    def _held(self) -> NDArray[np.float64]:
+        """Return the share of rows within the central interval of each level."""
+        from scipy.stats import norm
+
+        assert self.deviation is not None  # the caller has looked
+        off = np.abs(self.truth - self.predicted) / np.maximum(self.deviation, 1e-300)
+        return np.array([self._mean(off <= norm.ppf(0.5 + level / 2)) for level in LEVELS])
+
+
+@dataclass(frozen=True, eq=False)
+class QuantilePredictions(Predictions):
+    """Predicted quantiles beside the true numbers.
+
+    Parameters
+    ----------
+    truth : array of n numbers
+    predicted : array (n, number of quantiles)
+    quantiles : sequence of floats
+        Between 0 and 1, in the order of the columns.
+    weight : array of n numbers or None
+
+    Examples
+    --------
+    >>> said = QuantilePredictions([1.0, 2.0], [[0.0, 2.0], [1.0, 3.0]], [0.1, 0.9])
+    >>> [f"{score.name} {score}" for score in said.scores()]
+    ['mean pinball loss 0.1', 'coverage off by 0.2']
+    """
+
+    task: ClassVar[str] = "regression"
+
+    truth: NDArray[Any]
+    predicted: NDArray[Any]
+    quantiles: Sequence[float]
+    weight: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        truth = column("truth", self.truth).astype(np.float64)
+        quantiles = np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64))
+        predicted = matrix("predicted", self.predicted, (len(truth), len(quantiles)))
+        settled: dict[str, Any] = {"truth": truth, "quantiles": quantiles, "predicted": predicted}
+        settled["weight"] = weights(self.weight, len(truth))
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    def scores(self) -> tuple[Score, ...]:
+        """Return the mean pinball loss, and how far the outer quantiles' coverage is off."""
+        tau = np.asarray(self.quantiles)
+        error = self.truth[:, None] - self.predicted
+        loss = np.maximum(tau * error, (tau - 1) * error).mean(axis=1)
+        found = (Score("mean pinball loss", float(np.average(loss, weights=self.weight))),)
+        if len(tau) < 2:
+            return found
+        inside = (self.predicted[:, 0] <= self.truth) & (self.truth <= self.predicted[:, -1])
+        off = abs(float(np.average(inside, weights=self.weight)) - (tau[-1] - tau[0]))
+        return (*found, Score("coverage off by", float(off)))
+
+    def pictures(self, name: str) -> tuple[Picture, ...]:
+        """Return the residuals of the middle quantile, and how many rows lie below each."""
+        tau = np.asarray(self.quantiles)
+        middle = int(np.argmin(np.abs(tau - 0.5)))
+        below = np.average(self.truth[:, None] <= self.predicted, axis=0, weights=self.weight)
+        left = residuals(self.truth, self.predicted[:, middle], name)
+        return (left, coverage(tau, below, "quantiles", name))

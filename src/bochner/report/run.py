@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from bochner.report.label_predictions import LabelPredictions
-from bochner.report.number_predictions import NumberPredictions
-from bochner.report.predictions import Predictions
-from bochner.report.quantile_predictions import QuantilePredictions
-from bochner.report.score import Score
+from bochner.report.predictions import (
+    LabelPredictions,
+    NumberPredictions,
+    Predictions,
+    QuantilePredictions,
+    Score,
+)
 
 LONGEST_SETTING = 200
 NOT_SETTINGS = {"callbacks", "verbose"}

@@ -1,8 +1,13 @@
-"""How numbers of seconds, bytes and rows are said on a page."""
+"""How numbers of seconds, bytes and rows are written on a page, and versions."""
 
 from __future__ import annotations
 
 import math
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def duration(seconds: float | None) -> str:
@@ -37,3 +42,17 @@ def number(value: float | None) -> str:
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """Return a count with its noun: 1 row, 2,000 rows."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of this library and those below it, and what they ran on."""
+    import bochner
+
+    found = {"bochner": bochner.__version__, "Python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    found["system"] = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return found

@@ -1,18 +1,18 @@
 """Solvers: what moves the weights, and their policies."""
 
-from bochner.solvers.averaged_gradient import AveragedGradient
-from bochner.solvers.backfitting import Backfitting
-from bochner.solvers.conjugate_gradient import ConjugateGradient
-from bochner.solvers.coordinate_descent import CoordinateDescent
-from bochner.solvers.coordinates import Checked, Coordinates, New, Uniform
-from bochner.solvers.direct import Direct
-from bochner.solvers.doubly_stochastic import DoublyStochastic
-from bochner.solvers.eigenpro import EigenPro
-from bochner.solvers.newton import Newton
-from bochner.solvers.nystroem import Nystroem
-from bochner.solvers.refinement import Refinement
+from bochner.solvers.binning.averaged_gradient import AveragedGradient
+from bochner.solvers.binning.backfitting import Backfitting
+from bochner.solvers.binning.coordinate_descent import CoordinateDescent
+from bochner.solvers.doubly_stochastic.coordinates import Checked, Coordinates, New, Uniform
+from bochner.solvers.doubly_stochastic.doubly_stochastic import DoublyStochastic
+from bochner.solvers.doubly_stochastic.refinement import Refinement
+from bochner.solvers.doubly_stochastic.step_rules import Plain, Preconditioned, StepRule
+from bochner.solvers.eigenpro.eigenpro import EigenPro
+from bochner.solvers.passes.conjugate_gradient import ConjugateGradient
+from bochner.solvers.passes.direct import Direct
+from bochner.solvers.passes.newton import Newton
+from bochner.solvers.passes.nystroem import Nystroem
 from bochner.solvers.solver import Memo, Solver, State
-from bochner.solvers.step_rules import Plain, Preconditioned, StepRule
 
 __all__ = [
     "AveragedGradient",

@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.products import gram
 from bochner.compute.random.counter_based import Random
-from bochner.spectra.krylov import block_shape, krylov
-from bochner.spectra.operators import Covariance, KernelOperator, Operator, Pairs
+from bochner.spectra.operators import (
+    Covariance,
+    KernelOperator,
+    Operator,
+    Pairs,
+    block_shape,
+    krylov,
+)
 
 FLOOR = 1e-7  # of the largest eigenvalue: what is smaller is dropped
 ACCURACY = 1e-2  # of an eigenvalue: the residual that its pair may have

@@ -15,8 +15,8 @@ from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
 from bochner.compute.random.counter_based import Random
 from bochner.kernels import Kernel, Mapped, ShiftInvariant, Stretched
 from bochner.kernels.radial import Radial
-from bochner.tuning.drawn import Drawn
 from bochner.tuning.sample import Sample
+from bochner.tuning.trials import Drawn
 
 EXACT = 0xE8AC7  # keeps these draws apart from others of the same seed
 ROWS, JUDGED = 1_800, 2 / 3  # a machine on 600 rows is quick, and many judges cost little

@@ -12,26 +12,55 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
 from bochner.data import Warping
-from bochner.tuning.changes import Change, joint, sizes, steps
-from bochner.tuning.groups import Groups
-from bochner.tuning.sample import Sample
-from bochner.tuning.stage import Stage
+from bochner.tuning.sample import Groups, Sample
 from bochner.tuning.trials import SWEEPS, Move, Trials
-from bochner.tuning.tuned import Round, Tuned
+from bochner.tuning.tuned import Round, Stage, Tuned
 from bochner.tuning.verdict import JUDGES, RIDGES, Court, Verdict
 
 SEARCH = 0x5CA1E  # keeps these draws apart from others of the same seed
-BANDWIDTHS = range(-4, 9)  # powers of 2, of one over the width of a column
 LAST_RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 SMALL_GAIN = 0.004  # of the error
 MOST_GROUPS = 128  # in a round; of more some are drawn
 COMMON_ROWS = 16_000
+ROUNDS = 1_000
+NEARBY = (-1.0, -0.5, 0.0, 0.5, 1.0)  # powers of 2, on more rows than before
+
+
+Change = dict[int, tuple[float, int]]  # a new power and a new place for some columns
+
+
+def steps(
+    step: float, groups: Groups, powers: NDArray[np.float64], places: NDArray[np.int64]
+) -> list[Change]:
+    """Return for each group a step to either side."""
+    ways = [(group, way) for group in groups for way in (step, -step)]
+    return [{int(j): (powers[j] + way, int(places[j])) for j in group} for group, way in ways]
+
+
+def joint(changes: Sequence[Change]) -> Change:
+    """Return several changes as one."""
+    return {j: new for change in changes for j, new in change.items()}
+
+
+def sizes(count: int) -> list[int]:
+    """Return how many of the best changes to take together: one, a quarter, half or all."""
+    return sorted({1, max(1, count // 4), max(1, count // 2), count})
+
+
+BANDWIDTHS = range(-4, 9)  # powers of 2, of one over the width of a column
+
+
 STRETCHES, SURE = 5, 2.0  # of a series; standard errors, since five tell little
+
+
 RESAMPLES, RELEVANCE_ROWS, RELEVANCE_GRIDS, RELEVANT = 3, 8_000, 16, 256
+
+
 RIDGE_ROWS, RIDGE_GRIDS = 16_000, 128
+
+
 # Numbers of the draws; rounds have those from ROUNDS on.
 SPLIT, SOME, COMMON, COMMON_AGAIN, VERDICT, LAST, WARP, RELEVANCE = range(8)
-ROUNDS = 1_000
 
 
 class Search:
@@ -246,3 +275,22 @@ class Search:
     def _without(self, column: int) -> Move:
         twins = self.sample.twins == self.sample.twins[column]
         return {int(place): 0.0 for place in self.places[twins]}
+
+
+class BandwidthSearch(Search):
+    """A search on bins that moves all columns together, divided by given scales.
+
+    More rows want a smaller bandwidth, so that the last word is that of the most rows.
+    """
+
+    def found(self, stages: Sequence[Stage], scales: NDArray[np.float64]) -> tuple[float, float]:
+        """Return the bandwidth of a Laplacian kernel on columns divided by scales, and a ridge."""
+        first, last = stages[0], stages[-1]
+        powers = -np.log2(self.per_width[: self.sample.n_columns] * scales)
+        self.commons = [powers - np.median(powers).round()]
+        self.powers, self.most_rows = self.commons[0], last.rows
+        self._find_common(first, COMMON, BANDWIDTHS)
+        if time.perf_counter() <= self.deadline:
+            self._find_common(Stage(last.rows, last.grids), COMMON_AGAIN, NEARBY)
+        factors = self.per_width[: len(scales)] * 2.0**self.powers
+        return float(1.0 / (factors[0] * scales[0])), self._last_ridge()

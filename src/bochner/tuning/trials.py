@@ -3,18 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.bins.trials import move_keys, number_keys
+from bochner.compute.bins.trials import backfit, move_keys, number_keys, shrinkages, subtract
 from bochner.compute.pool import each_tile
 from bochner.compute.random.counter_based import Random
-from bochner.tuning.drawn import Drawn
-from bochner.tuning.regression import Bins, Regression
+
+if TYPE_CHECKING:
+    from bochner.tuning.sample import Sample
 
 SWEEPS = 4  # of backfitting: closer to the minimum the order of trials hardly changes
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Weights of the rows that judge, and the blocks of those that err together."""
+
+    weight: NDArray[np.float64]
+    block: NDArray[np.int64] | None = None
+
+    def mean(self, errors: NDArray[np.float64]) -> Any:
+        """Return the weighted mean over the rows, the last axis."""
+        return np.average(errors, axis=-1, weights=self.weight)
+
+    def gain(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float]:
+        """Return by how much errors fell on average, and the deviation of that mean.
+
+        Rows of a block err together, so that blocks are what is drawn at random.
+        """
+        fall = before - after
+        mean = float(self.mean(fall))
+        sums = self.weight * (fall - mean)
+        if self.block is not None:
+            numbers = np.unique(self.block, return_inverse=True)[1]
+            sums = np.bincount(numbers, sums).astype(np.float64)
+        count = len(sums)
+        if count < 2:
+            return mean, np.inf  # a single one tells nothing of others
+        return mean, float(np.sqrt(np.square(sums).sum() * count / (count - 1)) / self.weight.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Some rows by columns, (columns, rows); those after the first `known` are held out."""
+
+    columns: NDArray[np.float32]
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    known: int
+    categorical: tuple[int, ...] = ()
+    block: NDArray[np.int64] | None = None
+    scores: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, known: Sample, held_out: Sample) -> Drawn:
+        """Return the rows of both, the second held out."""
+        columns = np.ascontiguousarray(np.concatenate([known.X, held_out.X]).T)
+        y = np.concatenate([known.y, held_out.y])
+        weight = np.concatenate([known.weight, held_out.weight])
+        parts = [part.scores for part in (known, held_out) if part.scores is not None]
+        scores = np.concatenate(parts) if parts else None
+        return cls(columns, y, weight, len(known), known.categorical, held_out.block, scores)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self.columns.shape[1])
+
+    @property
+    def held_out(self) -> HeldOut:
+        """The rows that judge."""
+        return HeldOut(self.weight[self.known :], self.block)
+
+
+Bins = tuple[NDArray[np.int32], NDArray[np.int64]]  # numbers of the rows' bins, grids' beginnings
+
+
+class Regression:
+    """Backfitting, each grid in turn; `ridge` is alpha times the number of rows."""
+
+    def __init__(
+        self, drawn: Drawn, targets: NDArray[np.float64], bins: Bins, ridge: float
+    ) -> None:
+        codes, starts = bins
+        self.known, self.bins, self.ridge = drawn.known, bins, ridge * len(codes)
+        self.weight = drawn.weight[: drawn.known]
+        mean = np.average(targets[: drawn.known], axis=0, weights=self.weight)
+        self.left = (targets - mean).T.copy()
+        self.shrinkage = np.empty(int(starts[-1]))
+        self.values = np.zeros((len(self.left), len(self.shrinkage)))
+        self.moves = np.empty((2, int(np.diff(starts).max())))
+        shrinkages(codes, starts, self.weight, self.ridge, self.shrinkage)
+
+    def sweep(self, times: int = 1) -> None:
+        """Go through the grids some times."""
+        for left, values in zip(self.left, self.values, strict=True):
+            rows = left[: self.known], self.weight, self.ridge
+            for _ in range(times):
+                backfit(*self.bins, *rows, self.shrinkage, values, self.moves)
+
+    def missed(self) -> NDArray[np.float64]:
+        """Return what is left of the targets at the held-out rows, (outputs, rows)."""
+        missed = self.left[:, self.known :].copy()
+        for left, values in zip(missed, self.values, strict=True):
+            subtract(*self.bins, values, self.known, left)
+        return missed
+
+    def errors(self) -> NDArray[np.float64]:
+        """Return the squared error at each held-out row."""
+        return np.asarray(np.square(self.missed()).sum(axis=0))
+
+
 Move = Mapping[int, float]  # a new factor for some columns
 
 

@@ -1,13 +1,27 @@
-"""Tuned: what a search has found, and whether it was worth it."""
+"""Tuned: what a search has found, whether it was worth it, and the stages of a search."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import Warping
+
+
+@dataclass(frozen=True)
+class Stage:
+    """At most so many rounds on so many rows and grids; a step is a power of 2."""
+
+    rows: int
+    grids: int
+    step: float = 0.0
+    rounds: int = 1
+
+    def within(self, rows: int, grids: int) -> Stage:
+        """Return the same with no more rows and grids than these."""
+        return replace(self, rows=min(self.rows, rows), grids=min(self.grids, grids))
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.component import Component
-from bochner.tuning.bandwidth import BandwidthSearch
 from bochner.tuning.sample import Sample
-from bochner.tuning.search import Search
-from bochner.tuning.stage import Stage
-from bochner.tuning.tuned import Tuned
+from bochner.tuning.search import BandwidthSearch, Search
+from bochner.tuning.tuned import Stage, Tuned
 
 SHARE_OF_TIME = 0.4  # of a fit's limit, that the search may take
 LADDER = ((4_000, 16, 2.0, 5), (8_000, 24, 1.0, 4), (16_000, 32, 1.0, 3))

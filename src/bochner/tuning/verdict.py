@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
-from bochner.tuning.drawn import Drawn, HeldOut
 from bochner.tuning.sample import Sample
-from bochner.tuning.trials import Move, Trials
+from bochner.tuning.trials import Drawn, HeldOut, Move, Trials
 
 JUDGES = 0.2  # of the rows
 ROWS, GRIDS = 16_000, 64

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data.batch import Batch
-from bochner.data.cut import Reader
-from bochner.data.files.first_pass import Learned, Recoding, labels_of, vocabularies
-from bochner.data.files.kept import KeptRows
-from bochner.data.files.order import Mixed, Ordering, as_they_stand
 from bochner.data.files.parsing import Parsing, TableParsing
-from bochner.data.files.schema import Schema
-from bochner.data.files.tally import SkippedRows, Tally
-from bochner.data.source import DataSource, RandomAccess, Stream
+from bochner.data.files.schema.first_pass import Learned, Recoding, labels_of, vocabularies
+from bochner.data.files.schema.schema import Schema
+from bochner.data.files.schema.summary import SkippedRows, Tally
+from bochner.data.files.split import Mixed, Ordering, as_they_stand
+from bochner.data.files.storage.kept import KeptRows
+from bochner.data.source import DataSource, RandomAccess, Reader, Stream
 
 
 class FileSource(DataSource):

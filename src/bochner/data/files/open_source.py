@@ -9,14 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bochner.compute.memory import memory_budget, release_freed
-from bochner.data.files.array_table import ArrayTable
 from bochner.data.files.file_source import FileRows, FileSource, FileStream
-from bochner.data.files.first_pass import learn_sparse, learn_table
-from bochner.data.files.kept import KeptRows, KeptSparse, KeptTable
-from bochner.data.files.kept_array import KeptArray
-from bochner.data.files.layout import Column, Wishes, layout_of, require_kinds
-from bochner.data.files.parsing import SparseParsing, TableParsing
-from bochner.data.files.paths import (
+from bochner.data.files.formats.array_table import ArrayTable
+from bochner.data.files.formats.paths import (
     NAMES,
     STANDARD_INPUT,
     Format,
@@ -25,20 +20,27 @@ from bochner.data.files.paths import (
     format_of,
     found_files,
 )
-from bochner.data.files.reading_progress import Progress
-from bochner.data.files.schema import MISSING, Missing, Schema
-from bochner.data.files.split import Split
-from bochner.data.files.tables import (
+from bochner.data.files.formats.tables import (
     CsvTable,
     Header,
     count_alike,
     format_of_standard_input,
     opened,
 )
+from bochner.data.files.parsing import SparseParsing, TableParsing
+from bochner.data.files.schema.first_pass import Progress, learn_sparse, learn_table
+from bochner.data.files.schema.layout import Column, Wishes, layout_of, require_kinds
+from bochner.data.files.schema.schema import MISSING, Missing, Schema
+from bochner.data.files.split import Split
+from bochner.data.files.storage.kept import KeptArray, KeptRows, KeptSparse, KeptTable
+
+SMALL = 4  # rows of up to a fourth of the budget are kept in memory
+
 
 Keep = Literal["auto", "memory", "disk", "no"]
+
+
 OnError = Literal["raise", "skip"]
-SMALL = 4  # rows of up to a fourth of the budget are kept in memory
 
 
 @dataclass(frozen=True)

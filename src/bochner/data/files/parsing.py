@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data.batch import Batch
-from bochner.data.files.chunk import BadRow, Chunk, Coded, SparseChunk
-from bochner.data.files.layout import Layout
-from bochner.data.files.order import Order
-from bochner.data.files.parquet import ParquetTable
-from bochner.data.files.paths import Stamp
-from bochner.data.files.split import Split
-from bochner.data.files.tally import Tally
-from bochner.data.files.vocabulary import Vocabulary
+from bochner.data.files.formats.chunk import BadRow, Chunk, Coded, SparseChunk
+from bochner.data.files.formats.parquet import ParquetTable
+from bochner.data.files.formats.paths import Stamp
+from bochner.data.files.schema.layout import Layout
+from bochner.data.files.schema.summary import Tally
+from bochner.data.files.schema.vocabulary import Vocabulary
+from bochner.data.files.split import Order, Split
 
 Vocabularies = dict[str, Vocabulary]
 

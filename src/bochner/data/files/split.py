@@ -1,16 +1,18 @@
-"""Split: rows to learn from and rows to judge by, told apart by a hash of their numbers."""
+"""Which rows of files are read, told by a hash of their numbers, and in which order."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.random.counter_based import row_hash
+from bochner.compute.random.counter_based import Random, row_hash
 
 SPLIT = 0x5B117  # keeps these draws apart from those of other rows that are held out
+PARTS = 0x9A275  # keeps the order of parts apart from other draws of the same seed
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,36 @@ class Split:
         """Return which of these row numbers are in the part."""
         test = row_hash(self.seed ^ SPLIT, index) < np.uint64(int(self.share * 2.0**64))
         return np.asarray(test if self.part == "test" else ~test)
+
+
+@dataclass(frozen=True)
+class Order:
+    """Numbers of parts in the order in which they are read, and the rows that each begins with.
+
+    A start is the number of a row among all good ones, and among those of a split.
+    """
+
+    numbers: Sequence[int]
+    starts: Sequence[tuple[int, int]]
+
+
+class Ordering(Protocol):
+    """Says in which order a pass reads the parts, None for their own."""
+
+    def __call__(self, seed: int, pass_: int) -> Order | None:
+        """Return the order of a pass."""
+
+
+def as_they_stand(seed: int, pass_: int) -> None:
+    """Read the parts as they stand in the files."""
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """A new order of parts in each pass, a pure function of (seed, pass)."""
+
+    starts: Sequence[tuple[int, int]]
+
+    def __call__(self, seed: int, pass_: int) -> Order:
+        """Return the parts in a random order."""
+        return Order(Random(seed, PARTS, pass_).permutation(len(self.starts)).tolist(), self.starts)

@@ -1,0 +1,135 @@
+"""Callbacks: functions that are called with the progress after every batch and every pass."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from bochner.progress import Progress
+
+__all__ = ["Callback", "History", "Keeper", "Progress", "ProgressBar"]
+
+Callback = Callable[[Progress], None]
+COLUMNS = ("pass_", "step", "rows", "seconds", "loss", "held_out_loss", "size")
+
+
+class History:
+    """Keeps one line a batch; `columns` maps a name to the list of its values.
+
+    >>> history = History()
+    >>> history(Progress(pass_=0, position=1, batches=4, step=1, rows=64, seconds=0.1, loss=0.7))
+    >>> history.columns["loss"]
+    [0.7]
+    """
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[float | int | None]] = {name: [] for name in COLUMNS}
+
+    def __call__(self, progress: Progress) -> None:
+        """Add a line, unless the step is there already (a pass has ended, nothing has moved)."""
+        steps = self.columns["step"]
+        if steps and steps[-1] == progress.step:
+            self.columns["held_out_loss"][-1] = progress.held_out_loss
+            return
+        for name, values in self.columns.items():
+            values.append(getattr(progress, name))
+
+
+class Keeper(ABC):
+    """A callback that kernel machines hand themselves to, as far as they have come.
+
+    Estimators that cannot go on from the middle of a fit call it as any other callback: it refuses.
+    """
+
+    @abstractmethod
+    def keep(self, progress: Progress, unfinished: Callable[[], Any]) -> None:
+        """Be told the progress; `unfinished` makes a model whose next `fit` goes on from here."""
+
+    def __call__(self, progress: Progress) -> None:
+        """Refuse: nobody is there to be kept."""
+        raise ValueError(
+            f"{type(self).__name__} is for fit of KernelClassifier, KernelRegressor, "
+            "KernelQuantileRegressor and KernelNoveltyDetector, which can go on from the middle. "
+            "Leave it out of callbacks, and save the model once it is fitted."
+        )
+
+
+class ProgressBar:
+    """Draws a bar with rich, on standard error; it closes when the fit ends.
+
+    Parameters
+    ----------
+    passes : int or None
+        Passes that are to be done, for the bar's length; None draws a bar for each pass.
+    console : rich.console.Console or None
+        Where to draw.
+    seconds : float or None
+        The most time that the fit may take, to say how much of it is left.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rich.console import Console
+    >>> from bochner.progress import Reason
+    >>> bar = ProgressBar(console=Console(file=io.StringIO(), width=80))
+    >>> bar(Progress(0, 4, 4, 4, 256, 0.1, loss=0.5, reason=Reason("all rows were seen", True)))
+    >>> "loss 0.5" in bar.console.file.getvalue()
+    True
+    """
+
+    def __init__(
+        self, passes: int | None = None, console: Any = None, seconds: float | None = None
+    ) -> None:
+        self.passes = passes
+        self.console = console
+        self.seconds = seconds
+        self._bar: Any = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Draw the bar at this progress."""
+        if self._bar is None:
+            self._bar = self._open()
+            self._task = self._bar.add_task("fit", total=None, note="")
+        self._bar.update(self._task, **self._line(progress))
+        if progress.reason is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _open(self) -> Any:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+        from rich.table import Column
+
+        console = self.console or Console(stderr=True)
+        bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TimeElapsedColumn(table_column=Column(min_width=7)),
+            TimeRemainingColumn(table_column=Column(min_width=7)),
+            TextColumn("{task.fields[note]}"),  # last: what a narrow terminal cuts off
+            console=console,
+        )
+        bar.start()
+        return bar
+
+    def _line(self, progress: Progress) -> dict[str, Any]:
+        note = f"{progress.size:,} features  {progress.rows:,} rows"
+        if progress.held_out_loss is not None:
+            note = f"held out {progress.held_out_loss:.4g}  {note}"
+        if not math.isnan(progress.loss):  # sums over rows have none
+            note = f"loss {progress.loss:.4g}  {note}"
+        if self.seconds is not None:
+            note = f"{note}  at most {max(self.seconds - progress.seconds, 0.0):.0f} s left"
+        # Between two passes the bar belongs to the one that has ended.
+        before = progress.pass_ - (progress.position == 0 < progress.pass_)
+        line: dict[str, Any] = {"description": f"pass {before + 1}", "note": note}
+        if progress.batches is None:
+            return line
+        done = progress.pass_ * progress.batches + progress.position
+        if self.passes is None:
+            first = before * progress.batches
+            return line | {"completed": done - first, "total": progress.batches}
+        return line | {"completed": done, "total": self.passes * progress.batches}

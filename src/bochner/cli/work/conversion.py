@@ -1,0 +1,115 @@
+"""Conversion: the cells of data files, as they are, in another format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.cli.work.table_files import SPARSE, TABLES, Columns, table_file
+from bochner.data.files.formats.chunk import Chunk, Coded, SparseChunk
+from bochner.data.files.formats.paths import format_of, found_files
+from bochner.data.files.formats.tables import (
+    SparseTable,
+    count_alike,
+    format_of_standard_input,
+    opened,
+)
+
+LARGEST_WHOLE = 2.0**53
+MOST_COLUMNS = 10_000  # of sparse rows that are written with their zeros
+
+
+def converted(
+    given: str, out: str, target: tuple[str, ...], format: Any, on_error: str
+) -> dict[str, Any]:
+    """Write all rows to another file; return how many, and how many were malformed."""
+    paths = found_files(given)
+    if out != "-" and any(Path(path).absolute() == Path(out).absolute() for path in paths):
+        raise ValueError(f"{out} cannot be read and written at once: give another name.")
+    if format is None:
+        format = format_of_standard_input() if paths == ("-",) else format_of(paths)
+    tables = [opened(path, format, ()) for path in paths]
+    count_alike(table for table in tables if isinstance(table, SparseTable))
+    sparse = Path(out).suffix.lower() in SPARSE
+    record = {"rows": 0, "skipped_rows": 0, "out": out}
+    with table_file(out, TABLES | SPARSE) as file:
+        for chunk in _chunks(tables):
+            _count(chunk, record, on_error)
+            columns = _columns(chunk, tables)
+            file.write(_with_label(columns, chunk, target) if sparse else _told(columns, out))
+    return record
+
+
+def _chunks(tables: list[Any]) -> Iterator[Chunk | SparseChunk]:
+    for table in tables:
+        if not isinstance(table, SparseTable) and table.names != tables[0].names:
+            raise ValueError(
+                f"All files must have the same columns; {table.name} differs from {tables[0].name}."
+            )
+        yield from table.chunks()
+
+
+def _count(chunk: Chunk | SparseChunk, record: dict[str, Any], on_error: str) -> None:
+    if chunk.n_bad > 0 and on_error == "raise":
+        raise ValueError(f"{chunk.bad[0]} --on-error skip leaves such rows out.")
+    record["rows"] += len(chunk)
+    record["skipped_rows"] += chunk.n_bad
+
+
+def _columns(chunk: Chunk | SparseChunk, tables: list[Any]) -> Columns:
+    """Return the cells by name, in the order of the file."""
+    if isinstance(chunk, SparseChunk):
+        rows = chunk.matrix(_widest(tables)).toarray()
+        return {"target": chunk.labels} | {f"{k}": rows[:, k] for k in range(rows.shape[1])}
+    numbers = dict(zip(chunk.number_names, chunk.numbers.T, strict=True))
+    texts = {n: _texts(c) for n, c in zip(chunk.text_names, chunk.texts, strict=True)}
+    cells = numbers | texts
+    return {name: cells[name] for name in tables[0].names if name in cells}
+
+
+def _widest(tables: list[Any]) -> int:
+    """Return the number of columns of sparse files, which takes a pass of its own once."""
+    if not hasattr(tables[0], "width"):
+        if any(table.once for table in tables):
+            raise ValueError("Sparse rows of a stream can be written as .svm only; give a file.")
+        tables[0].width = max(chunk.n_columns for table in tables for chunk in table.chunks())
+    if tables[0].width > MOST_COLUMNS:
+        raise ValueError(
+            f"These sparse rows have {tables[0].width:,} columns, too many to write their zeros."
+        )
+    return int(tables[0].width)
+
+
+def _texts(coded: Coded) -> NDArray[Any]:
+    words = np.array([*coded.vocabulary, None], object)
+    return words[coded.codes]
+
+
+def _told(columns: Columns, out: str) -> Columns:
+    """Return columns for a file that tells whole numbers from others by their text."""
+    binary = out != "-" and Path(out).suffix.lower() != ".csv"
+    return columns if binary else {name: _whole(column) for name, column in columns.items()}
+
+
+def _whole(column: NDArray[Any]) -> NDArray[Any]:
+    if column.dtype.kind != "f" or not (np.abs(column) < LARGEST_WHOLE).all():
+        return column
+    return column.astype(np.int64) if (column == np.rint(column)).all() else column
+
+
+def _with_label(columns: Columns, chunk: Any, target: tuple[str, ...]) -> Columns:
+    if isinstance(chunk, SparseChunk):
+        return columns
+    if len(target) != 1 or target[0] not in columns:
+        raise ValueError(
+            f"The svmlight format has one label a row: give --target, one of {', '.join(columns)}."
+        )
+    text = [name for name, column in columns.items() if column.dtype == object]
+    if text:
+        raise ValueError(f"The svmlight format holds numbers, but {text[0]} holds text.")
+    others = {name: column for name, column in columns.items() if name != target[0]}
+    return {target[0]: columns[target[0]]} | others

@@ -1,0 +1,296 @@
+"""What `bochner fit` does, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import typer
+
+from bochner.callbacks import Callback, Progress, ProgressBar
+from bochner.cli.names import Task
+from bochner.cli.quantities import amount, duration
+from bochner.cli.screen import INTERRUPTED, Screen
+from bochner.cli.work.reading import Reading, require_files
+
+if TYPE_CHECKING:
+    from bochner.data import FileSource, Split
+
+MOST_CLASSES = 50  # whole numbers with more values than this are numbers
+LOOKED_AT = 65_536  # rows at a time
+READY = "Getting ready: scales, features, held-out rows ..."
+# These say how long and by what means to learn, not what: they may differ when a fit goes on.
+FREE = ("max_seconds", "memory_budget", "n_jobs")
+
+
+ESTIMATORS = {
+    Task.CLASSIFICATION: "KernelClassifier",
+    Task.REGRESSION: "KernelRegressor",
+    Task.QUANTILES: "KernelQuantileRegressor",
+    Task.GAUSSIAN_PROCESS: "KernelGaussianProcess",
+    Task.NOVELTY: "KernelNoveltyDetector",
+}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A task, and why it is that one."""
+
+    task: Task
+    why: str
+
+
+def chosen(asked: Task, source: FileSource, quantiles: tuple[float, ...] | None) -> Chosen:
+    """Return the task that was asked for, or the one that the target is for."""
+    schema = source.schema
+    if asked is not Task.AUTO:
+        return Chosen(_suitable(asked, source), "so it was asked for")
+    if quantiles is not None:
+        return Chosen(_suitable(Task.QUANTILES, source), "quantiles were asked for")
+    if schema.target_kind == "none":
+        return Chosen(Task.NOVELTY, "there is no --target")
+    name = ", ".join(schema.targets)
+    if schema.target_kind == "label":
+        return Chosen(Task.CLASSIFICATION, f"{name} holds text")
+    if schema.flat and schema.whole and (count := _distinct(source)) <= MOST_CLASSES:
+        why = f"{name} holds {count} whole numbers; --task regression takes them as numbers"
+        return Chosen(Task.CLASSIFICATION, why)
+    return Chosen(Task.REGRESSION, f"{name} holds numbers")
+
+
+def _suitable(task: Task, source: FileSource) -> Task:
+    kind = source.schema.target_kind
+    if kind == "none" and task is not Task.NOVELTY:
+        raise ValueError(f"--task {task} needs a column to predict: give --target NAME.")
+    if kind == "label" and task not in (Task.CLASSIFICATION, Task.NOVELTY):
+        raise ValueError(
+            f"--task {task} needs a target of numbers, but {source.schema.targets[0]} holds text."
+        )
+    return task
+
+
+def _distinct(source: FileSource) -> int:
+    """Return the number of values of the target, or some number above the most."""
+    found: set[Any] = set()
+    for batch in source.batches(LOOKED_AT):
+        found.update(np.unique(np.asarray(batch.y)).tolist())
+        if len(found) > MOST_CLASSES:
+            break
+    return len(found)
+
+
+def estimator(task: Task, parameters: dict[str, Any]) -> Any:
+    """Return an estimator for a task; a parameter that it does not have is refused."""
+    import bochner
+
+    model = getattr(bochner, ESTIMATORS[task])()
+    known = model.get_params()
+    for name, value in parameters.items():
+        if name.partition("__")[0] not in known:
+            raise ValueError(
+                f"{type(model).__name__}, which is for --task {task}, has no parameter {name!r}; "
+                f"it has {', '.join(n for n in known if '__' not in n)}."
+            )
+        model.set_params(**{name: value})
+    return model
+
+
+@contextmanager
+def watched(screen: Screen, seconds: float | None) -> Iterator[list[Callback]]:
+    """Give callbacks that draw a bar; until the first batch a word that something happens."""
+    if screen.quiet:
+        yield []
+        return
+    console = screen.console
+    with console.status(READY) as waiting:
+        yield [_Ready(waiting), ProgressBar(console=console, seconds=seconds)]
+
+
+class _Ready:
+    """Ends the waiting at the first progress: two moving lines would be in each other's way."""
+
+    def __init__(self, waiting: Any) -> None:
+        self.waiting = waiting
+
+    def __call__(self, progress: Progress) -> None:
+        self.waiting.stop()
+
+
+Part = Literal["train", "test"]
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """A fit as it was asked for."""
+
+    data: list[str]
+    reading: Reading
+    task: Task
+    parameters: dict[str, Any]
+    seed: int
+    test: float
+    out: Path
+    checkpoint_every: float
+    resume: bool
+    command: str
+
+    def run(self, screen: Screen) -> None:
+        """Read, learn, judge, save and tell."""
+        began = perf_counter()
+        if self.test > 0:
+            require_files(self.data, "--test")
+        unfinished = self._unfinished(screen)
+        source = self._open("train", screen)
+        decided = chosen(self.task, source, self.parameters.get("quantiles"))
+        screen.note(f"{_size(source)}. Task: {decided.task} ({decided.why}).")
+        model = self._model(decided, unfinished)
+        self._learn(model, source, screen)
+        summary = self._summary(decided, source, perf_counter() - began)
+        self._save(model, summary)
+        self.checkpoint.unlink(missing_ok=True)
+        if self.test > 0:  # with the model on disk: a fit is not lost to what happens to test rows
+            summary["scores"] = self._judge(model, screen)
+            self._save(model, summary)
+        screen.result(*self._result(model, summary))
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the fit stands is saved here until it is done."""
+        return self.out.with_name(f"{self.out.name}.checkpoint")
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What a second run must share with the first to go on with it."""
+        fixed = {k: v for k, v in self.parameters.items() if k not in FREE}
+        return {
+            "data": list(map(str, self.data)),
+            "task": self.task.value,
+            "seed": self.seed,
+            "test": self.test,
+            "parameters": {name: repr(value) for name, value in sorted(fixed.items())},
+        } | self.reading.settings()
+
+    def _open(self, part: Part, screen: Screen) -> FileSource:
+        return self.reading.open(
+            self.data, screen, split=self._split(part), memory=self.parameters.get("memory_budget")
+        )
+
+    def _split(self, part: Part) -> Split | None:
+        from bochner.data import Split
+
+        return Split(part, self.test, self.seed) if self.test > 0 else None
+
+    def _unfinished(self, screen: Screen) -> Any:
+        """Return the model of the checkpoint, if there is one to go on with."""
+        import bochner
+
+        if not self.resume:
+            if self.checkpoint.exists():
+                screen.note(
+                    f"{self.checkpoint} of an earlier run will be written over; --resume would go "
+                    "on from it instead."
+                )
+            return None
+        if not self.checkpoint.exists():
+            screen.note(f"There is no checkpoint {self.checkpoint}: the fit begins anew.")
+            return None
+        before = bochner.read_header(self.checkpoint).summary.get("settings")
+        if before != self.settings:
+            changed = [k for k in self.settings if (before or {}).get(k) != self.settings[k]]
+            raise ValueError(
+                f"--resume needs the options of the run that was interrupted; these differ: "
+                f"{', '.join(changed)}. Give the same ones, or leave --resume to begin anew."
+            )
+        return bochner.load(self.checkpoint)
+
+    def _model(self, decided: Chosen, unfinished: Any) -> Any:
+        asked = self.parameters | {"random_state": self.seed}
+        if unfinished is None:
+            return estimator(decided.task, asked)
+        free = {k: v for k, v in asked.items() if k in FREE}
+        return unfinished.set_params(**free)
+
+    def _learn(self, model: Any, source: FileSource, screen: Screen) -> None:
+        import bochner
+
+        kept: list[Any] = []
+        if not isinstance(model, bochner.KernelGaussianProcess):  # it is no single iterative run
+            settings = {"settings": self.settings}
+            kept = [bochner.Checkpoint(self.checkpoint, self.checkpoint_every, settings)]
+        try:
+            with watched(screen, self.parameters.get("max_seconds")) as watching:
+                model.set_params(callbacks=[*watching, *kept])
+                model.fit(source)
+        except KeyboardInterrupt:
+            raise self._interrupted(screen) from None
+        model.set_params(callbacks=None)
+
+    def _interrupted(self, screen: Screen) -> typer.Exit:
+        if not self.checkpoint.exists():
+            return screen.error("interrupted before anything was learned.", INTERRUPTED)
+        return screen.error(
+            f"interrupted. What was learned is in {self.checkpoint}; go on by the same command "
+            "with --resume.",
+            INTERRUPTED,
+        )
+
+    def _judge(self, model: Any, screen: Screen) -> dict[str, float]:
+        from bochner.cli.work.evaluation import judged
+
+        try:
+            with closing(self._open("test", screen)) as source:
+                return judged(model, source).scores
+        except ValueError as error:
+            raise ValueError(f"{self.out} is fitted, but not judged. {error}") from error
+        except KeyboardInterrupt:
+            raise screen.error(f"interrupted; {self.out} is fitted.", INTERRUPTED) from None
+
+    def _summary(self, decided: Chosen, source: FileSource, seconds: float) -> dict[str, Any]:
+        return {
+            "task": decided.task.value,
+            "files": list(source.paths),
+            "training_rows": source.n_rows,
+            "skipped_rows": source.skipped.count,
+            "total_seconds": seconds,
+            "test": {"share": self.test, "seed": self.seed} if self.test > 0 else None,
+            "scores": {},
+            "command": self.command,
+        }
+
+    def _save(self, model: Any, summary: dict[str, Any]) -> None:
+        import bochner
+
+        bochner.save(model, self.out, summary=summary)
+
+    def _result(self, model: Any, summary: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        size = self.out.stat().st_size
+        record = summary | {
+            "model": str(self.out),
+            "bytes": size,
+            "estimator": type(model).__name__,
+            "stopped_because": model.__dict__.get("stopped_because_"),
+            "plan": str(model.plan_) if "plan_" in model.__dict__ else None,
+        }
+        told = "; ".join(f"{name} {value:.4g}" for name, value in summary["scores"].items())
+        line = f"{self.out} ({amount(size)}): {type(model).__name__} of {_rows(summary)}"
+        line += f" in {duration(summary['total_seconds'])}"
+        lines = [f"{line}{'; test rows: ' if told else ''}{told}."]
+        if record["stopped_because"]:
+            lines.append(f"It ended because {record['stopped_because']}.")
+        return record, lines
+
+
+def _rows(summary: dict[str, Any]) -> str:
+    rows = summary["training_rows"]
+    return "rows of a stream" if rows is None else f"{rows:,} rows"
+
+
+def _size(source: FileSource) -> str:
+    rows = "Rows" if source.n_rows is None else f"{source.n_rows:,} rows"
+    return f"{rows} of {source.n_columns:,} columns"

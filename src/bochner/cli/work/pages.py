@@ -1,0 +1,71 @@
+"""Pages: reports of what a command has found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.cli.work.evaluation import Judgement
+from bochner.data import FileSource
+from bochner.report import Column, DataSummary, Report, Run, require
+
+if TYPE_CHECKING:
+    from bochner.cli.work.reading import Trained
+
+SUMMARISED = 65_536  # rows at most, for the columns' ranges and the target's distribution
+
+
+def require_page(path: Path) -> None:
+    """Refuse a page that could not be written, before the work begins."""
+    require()
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"The page is HTML, so its name ends in .html; got {path}.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"There is no directory {path.parent}; make it first.")
+
+
+def page_of_one(fitted: Trained, judgement: Judgement, source: FileSource, command: str) -> Report:
+    """Return the report of one model on rows with known targets."""
+    if judgement.predictions is None:
+        raise ValueError("There is no page for novelty detectors; leave --report.")
+    seconds = fitted.header.summary.get("total_seconds")
+    run = Run.described(fitted.model, judgement.predictions, seconds=seconds)
+    digests = {"model": fitted.header.digest}
+    title = ", ".join(Path(path).name for path in source.paths[:3])
+    return Report(title, summary(source), [run], command=command, digests=digests)
+
+
+def summary(source: FileSource, test_rows: int | None = None) -> DataSummary:
+    """Return what the columns of a source hold, ranges from a sample of its rows."""
+    schema, sample = source.schema, source.sample(SUMMARISED)
+    y = np.asarray(sample.y)
+    ranges = _ranges(sample.X.tocsc() if schema.sparse else sample.X)
+    columns = [
+        _column(name, known, source.missing_cells.get(name, 0), ends)
+        for name, known, ends in zip(schema.names, schema.categories, ranges.T, strict=True)
+    ]
+    return DataSummary(
+        source.n_rows or len(sample),
+        columns,
+        ", ".join(schema.targets),
+        y if y.ndim == 1 else y[:, 0],
+        source=", ".join(source.paths[:3]),
+        test_rows=test_rows,
+        malformed=source.skipped.count,
+    )
+
+
+def _ranges(X: Any) -> NDArray[np.float64]:
+    """Return the lowest, mean and highest number of each column; sparse rows stay sparse."""
+    ends = (X.min(axis=0), X.mean(axis=0, dtype=np.float64), X.max(axis=0))
+    flat = (end.toarray() if hasattr(end, "toarray") else np.asarray(end) for end in ends)
+    return np.stack([end.ravel().astype(np.float64) for end in flat])
+
+
+def _column(name: str, categories: Any, missing: int, ends: NDArray[np.float64]) -> Column:
+    if categories is not None:
+        return Column(name, "category", missing, categories=len(categories))
+    return Column(name, "number", missing, *ends.tolist())

@@ -1,0 +1,115 @@
+"""Predictions: what a model says of rows, as named columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from bochner import (
+    KernelClassifier,
+    KernelGaussianProcess,
+    KernelNoveltyDetector,
+    KernelQuantileRegressor,
+)
+from bochner.cli.work.reading import Trained
+from bochner.data import as_source
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be told beside the prediction itself."""
+
+    probabilities: bool = False
+    deviations: bool = False
+    quantiles: tuple[float, ...] | None = None
+    rows_at_once: int = 65_536
+
+    def require(self, model: Any) -> None:
+        """Refuse what a model cannot tell."""
+        name = type(model).__name__
+        if self.probabilities and not hasattr(model, "predict_proba"):
+            raise ValueError(
+                f"This {name} gives no probabilities. Fit a classifier with --loss softmax."
+            )
+        if self.deviations and not isinstance(model, KernelGaussianProcess):
+            raise ValueError(
+                f"This {name} gives no standard deviations. Fit with --task gaussian-process."
+            )
+        if self.quantiles is not None:
+            self._require_quantiles(model)
+
+    def _require_quantiles(self, model: Any) -> None:
+        assert self.quantiles is not None
+        if isinstance(model, KernelQuantileRegressor):
+            known = [float(share) for share in model.quantiles]
+            if not set(self.quantiles) <= set(known):
+                raise ValueError(
+                    f"This model was fitted to the quantiles {known}; got {list(self.quantiles)}. "
+                    "Choose among them, or fit with other --quantiles."
+                )
+        elif not isinstance(model, KernelGaussianProcess):
+            raise ValueError(
+                f"This {type(model).__name__} gives no quantiles. Fit with --quantiles "
+                "0.05,0.5,0.95 or with --task gaussian-process."
+            )
+        elif not all(0 < share < 1 for share in self.quantiles):
+            raise ValueError(f"Quantiles lie between 0 and 1; got {list(self.quantiles)}.")
+
+
+def predicted(fitted: Trained, X: Any, wanted: Wanted) -> Columns:
+    """Return the predictions of rows that are numbers already, under the target's name."""
+    model, rows = fitted.model, as_source(X)
+    names = fitted.schema.targets or ("prediction",)
+    if isinstance(model, KernelQuantileRegressor):
+        return _quantiles(model, rows, wanted)
+    if isinstance(model, KernelGaussianProcess) and (wanted.deviations or wanted.quantiles):
+        return _normal(model, rows, names, wanted)
+    if isinstance(model, KernelNoveltyDetector):
+        decision = model.decision_function(rows)
+        return {"inside": np.where(decision >= 0, 1, -1), "score": decision}
+    columns = _named(names, model.predict(rows))
+    if wanted.probabilities and isinstance(model, KernelClassifier):
+        chances = model.predict_proba(rows)
+        labels = [f"probability of {label}" for label in model.classes_]
+        columns |= dict(zip(labels, chances.T, strict=True))
+    return columns
+
+
+def _named(names: tuple[str, ...], values: NDArray[Any]) -> Columns:
+    values = values.reshape(len(values), -1)
+    if len(names) != values.shape[1]:
+        names = tuple(f"prediction {number}" for number in range(values.shape[1]))
+    return dict(zip(names, values.T, strict=True))
+
+
+def _quantiles(model: Any, rows: Any, wanted: Wanted) -> Columns:
+    shares = [float(share) for share in np.atleast_1d(model.quantiles)]
+    found = model.predict(rows).reshape(rows.n_rows, -1)
+    chosen = wanted.quantiles or shares
+    return {f"quantile {share:g}": found[:, shares.index(share)] for share in chosen}
+
+
+def _normal(model: Any, rows: Any, names: tuple[str, ...], wanted: Wanted) -> Columns:
+    mean, deviation = (values.reshape(rows.n_rows, -1) for values in _moments(model, rows))
+    columns = _named(names, mean)
+    many = mean.shape[1] > 1
+    for name, centre, width in zip(list(columns), mean.T, deviation.T, strict=True):
+        of = f" of {name}" if many else ""
+        if wanted.deviations:
+            columns[f"standard deviation{of}"] = width
+        for share in wanted.quantiles or ():
+            columns[f"quantile {share:g}{of}"] = centre + ndtri(share) * width
+    return columns
+
+
+def _moments(model: Any, rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    mean, deviation = model.predict(rows, return_std=True)
+    if mean.ndim == 2 and deviation.ndim == 1:
+        deviation = np.broadcast_to(deviation[:, None], mean.shape)
+    return mean, deviation

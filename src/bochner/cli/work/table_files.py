@@ -1,0 +1,193 @@
+"""Table files: named columns written part by part, which are there as a whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data.files.formats.parquet import pyarrow
+from bochner.persist.replacing import replacing
+
+Columns = dict[str, NDArray[Any]]
+NO_ROWS = "There are no rows to write: the data have none. Nothing was written."
+
+
+class TableFile(ABC):
+    """A file that columns are written to; after an error there is what was there before."""
+
+    def __init__(self, opened: AbstractContextManager[BinaryIO]) -> None:
+        self._opened = opened
+        self.file: BinaryIO
+
+    def __enter__(self) -> Self:
+        self.file = self._opened.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        try:
+            self.end() if error is None else self.give_up()
+        except BaseException as last:
+            self._opened.__exit__(type(last), last, last.__traceback__)
+            raise
+        self._opened.__exit__(kind, error, at)
+
+    @abstractmethod
+    def write(self, columns: Columns) -> None:
+        """Add some rows."""
+
+    def end(self) -> None:  # noqa: B027
+        """Write what belongs at the end, if anything does."""
+
+    def give_up(self) -> None:  # noqa: B027
+        """Let go of what is open, after an error."""
+
+
+class CsvTable(TableFile):
+    """Text with a line of names; numbers are written so that they are read back the same."""
+
+    begun = False
+
+    def write(self, columns: Columns) -> None:
+        """Add some rows."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if not self.begun:
+            writer.writerow(columns)
+            self.begun = True
+        writer.writerows(zip(*(_cells(column) for column in columns.values()), strict=True))
+        self.file.write(text.getvalue().encode())
+
+    def end(self) -> None:
+        """Refuse a file without even names."""
+        if not self.begun:
+            raise ValueError(NO_ROWS)
+
+
+def _cells(column: NDArray[Any]) -> list[Any]:
+    cells = column.astype(str) if column.dtype == np.float32 else column
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        return np.where(np.isnan(column), "", cells.astype(object)).tolist()  # type: ignore[no-any-return]
+    return ["" if cell is None else cell for cell in cells.tolist()]
+
+
+class ParquetTable(TableFile):
+    """Apache Parquet, a row group for each part."""
+
+    _writer: Any = None
+
+    def write(self, columns: Columns) -> None:
+        """Add some rows."""
+        arrow = pyarrow()
+        table = arrow.table({name: _typed(arrow, column) for name, column in columns.items()})
+        if self._writer is None:
+            self._writer = arrow.parquet.ParquetWriter(self.file, table.schema)
+        self._writer.write_table(table)
+
+    def end(self) -> None:
+        """Write the index of the row groups."""
+        if self._writer is None:
+            raise ValueError(NO_ROWS)
+        self._writer.close()
+
+    def give_up(self) -> None:
+        """Close the writer, which would complain of the closed file later."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _typed(arrow: Any, column: NDArray[Any]) -> Any:
+    """Return a column as text where all of its first cells are missing: later ones may not be."""
+    found = arrow.array(column)
+    return found.cast(arrow.string()) if arrow.types.is_null(found.type) else found
+
+
+class ArrayFile(TableFile):
+    """One array of numbers for NumPy, a column for each name; text is refused."""
+
+    def __init__(self, opened: AbstractContextManager[BinaryIO]) -> None:
+        super().__init__(opened)
+        self._shape, self._dtype = (0, 0), np.dtype(np.float64)
+
+    def write(self, columns: Columns) -> None:
+        """Add some rows; the header, whose length is always the same, is written again at last."""
+        rows = np.column_stack(list(columns.values()))
+        if rows.dtype.kind not in "fiub":
+            raise ValueError("A .npy file holds numbers, but these columns hold text: give .csv.")
+        if self._shape[0] == 0:
+            self._dtype = rows.dtype
+            self._write_header(rows.shape[1])
+        self.file.write(np.ascontiguousarray(rows.astype(self._dtype)).tobytes())
+        self._shape = (self._shape[0] + len(rows), rows.shape[1])
+
+    def end(self) -> None:
+        """Write the number of rows into the header."""
+        if self._shape[0] == 0:
+            raise ValueError(NO_ROWS)
+        self.file.seek(0)
+        self._write_header(self._shape[1])
+
+    def _write_header(self, columns: int) -> None:
+        described = {
+            "descr": np.lib.format.dtype_to_descr(self._dtype),
+            "fortran_order": False,
+            "shape": (self._shape[0], columns),
+        }
+        np.lib.format.write_array_header_1_0(self.file, described)
+
+
+class SparseTable(TableFile):
+    """Text in the svmlight format: the first column is the label, zeros of the others are left out.
+
+    Columns are counted from 1.
+    """
+
+    def write(self, columns: Columns) -> None:
+        """Add some rows."""
+        label, *others = columns.values()
+        rows = np.column_stack(others).astype(np.float64)
+        if np.isnan(rows).any():
+            raise ValueError("The svmlight format has no missing numbers: give .csv or .parquet.")
+        lines = (_line(*row) for row in zip(label.tolist(), rows, strict=True))
+        self.file.write("".join(lines).encode())
+
+
+def _line(label: float, row: NDArray[np.float64]) -> str:
+    stored = np.flatnonzero(row)
+    pairs = zip((stored + 1).tolist(), row[stored].tolist(), strict=True)
+    return f"{label!r} {' '.join(f'{place}:{value!r}' for place, value in pairs)}".rstrip() + "\n"
+
+
+TABLES: dict[str, type[TableFile]] = {
+    ".csv": CsvTable,
+    ".parquet": ParquetTable,
+    ".npy": ArrayFile,
+}
+SPARSE: dict[str, type[TableFile]] = {
+    ".svm": SparseTable,
+    ".svmlight": SparseTable,
+    ".libsvm": SparseTable,
+}
+
+
+def table_file(path: str, kinds: dict[str, type[TableFile]] = TABLES) -> TableFile:
+    """Return the kind of file that the ending of a name asks for; "-" is standard output."""
+    if path == "-":
+        return CsvTable(nullcontext(sys.stdout.buffer))
+    kind = kinds.get(Path(path).suffix.lower())
+    if kind is None:
+        raise ValueError(f"The file to write must end in {', '.join(kinds)}; got {path}.")
+    return kind(replacing(path))

@@ -1,0 +1,1 @@
+"""Formats of table files: paths, bytes, and readers of CSV, svmlight, Parquet and NumPy."""

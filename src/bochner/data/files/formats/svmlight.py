@@ -1,0 +1,195 @@
+"""Files of sparse rows in the form of SVMlight and LIBSVM: label index:value index:value ..."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.text.cells import Markers
+from bochner.compute.text.csv import Records, records
+from bochner.compute.text.decimal import HARD, WHOLE, read_decimals
+from bochner.compute.text.svmlight import (
+    BELOW_ONE,
+    LARGEST,
+    NO_PAIR,
+    NOT_INCREASING,
+    ROW,
+    TOO_LARGE,
+    Pairs,
+    pairs,
+)
+from bochner.data.files.formats.blocks import Block, File, Input
+from bochner.data.files.formats.chunk import BAD_SHOWN, BadRow, SparseChunk, expected_number, shown
+
+Bytes = NDArray[np.uint8]
+
+
+Cells = tuple[NDArray[np.int32], NDArray[np.int32]]
+
+
+EXPECTED = {
+    NO_PAIR: "index:value",
+    NOT_INCREASING: "indices that increase",
+    TOO_LARGE: f"an index of at most {LARGEST}",
+    BELOW_ONE: "an index from 1 on (say zero_based=True if the first column is 0)",
+}
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows with the number of entries of each; see `SparseChunk`."""
+
+    labels: NDArray[np.float64]
+    data: NDArray[np.float64]
+    indices: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    bad: Sequence[BadRow]
+    n_bad: int
+
+
+class SparseReader:
+    """Makes chunks of blocks; `least` is what the first column is called, 0 or 1."""
+
+    def __init__(self, name: str, least: int) -> None:
+        self.name, self.least, self.markers = name, least, Markers(())
+
+    def chunk(self, block: Block) -> SparseChunk:
+        """Return the rows of a block."""
+        tiles = block.tiles(self._tile)
+        arrays = ((t.labels, t.data, t.indices, t.sizes, t.lines) for t in tiles)
+        columns = zip(*arrays, strict=True)
+        labels, data, indices, sizes, lines = (np.concatenate(column) for column in columns)
+        bad = [row for tile in tiles for row in tile.bad][:BAD_SHOWN]
+        n_bad = sum(tile.n_bad for tile in tiles)
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        return SparseChunk(labels, data, indices, indptr, lines, tuple(bad), n_bad)
+
+    def _tile(self, text: Bytes, some: Records) -> _Rows:
+        found = pairs(text, some, self.least)
+        labels, label_flags = self._numbers(text, found.labels)
+        data, flags = self._numbers(text, found.values)
+        sizes = np.diff(found.ends, prepend=0)
+        lines = some.lines[found.held == ROW]
+        torn = np.flatnonzero(found.held < 0)
+        rows = _Rows(labels, data, found.indices, sizes, lines, (), 0)
+        if not (len(torn) or label_flags.any() or flags.any()):
+            return rows
+        keep = label_flags == WHOLE
+        keep[np.searchsorted(found.ends, np.flatnonzero(flags), side="right")] = False
+        bad = self._torn(text, some, found, torn)
+        bad += [
+            self._wrong(text, found, row, int(lines[row]), bool(label_flags[row]))
+            for row in np.flatnonzero(~keep)[:BAD_SHOWN]
+        ]
+        bad.sort(key=lambda row: row.line)
+        entries = np.repeat(keep, sizes)
+        data, indices = data[entries], found.indices[entries]
+        n_bad = len(torn) + int(np.count_nonzero(~keep))
+        return _Rows(labels[keep], data, indices, sizes[keep], lines[keep], bad[:BAD_SHOWN], n_bad)
+
+    def _numbers(self, text: Bytes, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        out, flags = np.empty(cells[0].shape), np.empty(len(cells[0]), np.int32)
+        read_decimals(text, cells, self.markers, out, flags)
+        for k in map(int, np.flatnonzero(flags == HARD)):
+            out[k] = float(_cell(text, cells, k))
+            flags[k] = WHOLE if np.isfinite(out[k, 0]) else 1
+        return out[:, 0], flags
+
+    def _torn(
+        self, text: Bytes, some: Records, found: Pairs, torn: NDArray[np.intp]
+    ) -> list[BadRow]:
+        bad = []
+        for k in torn[:BAD_SHOWN]:
+            rest = text[found.places[k] : min(found.places[k] + 60, some.stops[k])].tobytes()
+            token = (rest.split() or [b""])[0]
+            expected = EXPECTED[int(found.held[k])]
+            bad.append(BadRow(self.name, int(some.lines[k]), None, expected, shown(token)))
+        return bad
+
+    def _wrong(self, text: Bytes, found: Pairs, row: int, line: int, label: bool) -> BadRow:
+        """Describe a row whose label or one of whose values is no number."""
+        if label:
+            cell = _cell(text, found.labels, row)
+            expected = "a single number" if b"," in cell else expected_number(cell)
+            return BadRow(self.name, line, "label", expected, shown(cell))
+        first, last = int(found.ends[row - 1]) if row else 0, int(found.ends[row])
+        cells = found.values[0][first:last], found.values[1][first:last]
+        _, flags = self._numbers(text, cells)
+        entry = int(np.flatnonzero(flags)[0])
+        column = str(int(found.indices[first + entry]) + self.least)
+        cell = _cell(text, cells, entry)
+        return BadRow(self.name, line, column, expected_number(cell), shown(cell))
+
+
+def _cell(text: Bytes, cells: Cells, k: int) -> bytes:
+    return text[cells[0][k, 0] : cells[1][k, 0]].tobytes()
+
+
+class SvmlightFile:
+    """Sparse rows as text, one a line: ``label index:value index:value ... # comment``.
+
+    Indices must increase within a row. Query numbers (``qid:3``) and comments are ignored. Rows
+    with several labels are bad rows.
+
+    Parameters
+    ----------
+    file : path or binary stream
+        A path that ends in ``.gz`` is unpacked while it is read. A stream can be read once.
+    name : str, optional
+        What errors call the file; its path if not given.
+    zero_based : bool or "auto"
+        Whether the first column is called 0, and not 1. "auto": if an index 0 stands in the first
+        megabyte. An index 0 further on makes its row a bad row.
+
+    Examples
+    --------
+    >>> import io
+    >>> rows = SvmlightFile(io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:1.5 # a comment\\n"))
+    >>> (chunk,) = rows.chunks()
+    >>> chunk.labels
+    array([ 1., -1.])
+    >>> chunk.matrix(3).toarray()
+    array([[0.5, 0. , 2. ],
+           [0. , 1.5, 0. ]])
+    """
+
+    def __init__(
+        self, file: File, *, name: str | None = None, zero_based: bool | str = "auto"
+    ) -> None:
+        if zero_based not in ("auto", True, False):
+            raise ValueError(f'zero_based must be "auto", True or False; got {zero_based!r}.')
+        self._input = Input(file, name)
+        zero = self._input.look(_has_zero)
+        self.zero_based = zero if zero_based == "auto" else bool(zero_based)
+
+    @property
+    def name(self) -> str:
+        """What errors call the file."""
+        return self._input.name
+
+    @property
+    def once(self) -> bool:
+        """Whether the rows can be read once only, as those of a stream."""
+        return self._input.once
+
+    def chunks(self) -> Iterator[SparseChunk]:
+        """Walk over the rows. A chunk comes from about eight megabytes of text."""
+        reader = SparseReader(self.name, 0 if self.zero_based else 1)
+        for block in self._input.blocks(_lines):
+            chunk = reader.chunk(block)
+            if len(chunk) or chunk.n_bad:
+                yield chunk
+
+
+def _lines(text: NDArray[np.uint8], line: int) -> Records:
+    return records(text, None, line)
+
+
+def _has_zero(text: NDArray[np.uint8]) -> bool | None:
+    """Return whether an index is 0, None if no line ends in the text."""
+    lines = records(text, None, 1)
+    return bool((pairs(text, lines, 0).indices == 0).any()) if len(lines) else None

@@ -1,0 +1,142 @@
+"""Tables: files of every format, opened as columns with names and kinds."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from os import fdopen, unlink
+from tempfile import mkstemp
+from typing import Any, BinaryIO, Literal
+
+from bochner.data.files.formats.array_table import ArrayTable
+from bochner.data.files.formats.chunk import Chunk, SparseChunk
+from bochner.data.files.formats.parquet import ParquetTable
+from bochner.data.files.formats.paths import SNIFFED_BYTES, STANDARD_INPUT, Format, sniffed
+from bochner.data.files.storage.growing import no_room
+
+BLOCK = 8 << 20  # about the bytes of text behind a chunk
+Header = bool | Literal["auto"]  # whether the first line holds names
+SPOOLED = ("parquet", "npy", "npz")  # formats that cannot be read from front to back
+
+
+class CsvTable:
+    """Text in columns.
+
+    Parameters
+    ----------
+    file : str or binary stream
+    name : str
+        What errors call it.
+    texts : names of columns that hold text, also if it looks like numbers
+    header : bool or "auto"
+        Whether the first line holds names.
+    """
+
+    singles: frozenset[str] = frozenset()
+
+    def __init__(
+        self,
+        file: str | BinaryIO,
+        name: str,
+        texts: Iterable[str] = (),
+        header: Header = "auto",
+    ) -> None:
+        from bochner.data.files.formats.csv import CsvFile
+
+        self.file, self.header = file, header
+        self.csv = CsvFile(file, name=name, header=header, text=tuple(texts))
+        self.name, self.bytes_read, self.once = name, 0, self.csv.once
+        self.names, self.kinds = self.csv.names, self.csv.kinds
+        self.named = self.names != tuple(map(str, range(len(self.names))))
+
+    def with_texts(self, texts: Iterable[str]) -> CsvTable:
+        """Return the table in which these columns hold text, as in other files of it.
+
+        What looks like numbers there would lose its zeros: 01234 is no 1234.
+        """
+        numbers = {n for n, kind in zip(self.names, self.kinds, strict=True) if kind == "number"}
+        if self.once or numbers.isdisjoint(texts):
+            return self
+        return CsvTable(self.file, self.name, texts, self.header)
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
+        """Give the rows of these columns."""
+        self.bytes_read = 0
+        for chunk in self.csv.chunks(columns):
+            self.bytes_read += BLOCK
+            yield chunk
+
+
+class SparseTable:
+    """Sparse rows with labels."""
+
+    def __init__(self, file: str | BinaryIO, name: str) -> None:
+        from bochner.data.files.formats.svmlight import SvmlightFile
+
+        self.file = SvmlightFile(file, name=name)
+        self.name, self.bytes_read, self.once = name, 0, self.file.once
+
+    @property
+    def zero_based(self) -> bool:
+        """Whether the first column is called 0, and not 1."""
+        return self.file.zero_based
+
+    @zero_based.setter
+    def zero_based(self, known: bool) -> None:
+        self.file.zero_based = known
+
+    def chunks(self) -> Iterator[SparseChunk]:
+        """Give the rows."""
+        self.bytes_read = 0
+        for chunk in self.file.chunks():
+            self.bytes_read += BLOCK
+            yield chunk
+
+
+def count_alike(tables: Iterable[SparseTable], zero_based: bool | None = None) -> None:
+    """Have all files call the first column alike, also those that never use it."""
+    tables = tuple(tables)
+    known = any(table.zero_based for table in tables) if zero_based is None else zero_based
+    for table in tables:
+        table.zero_based = known
+
+
+def opened(path: str, format: Format, texts: Iterable[str] = (), header: Header = "auto") -> Any:
+    """Return a file as a table; standard input is put into a temporary file where it has to be."""
+    file: Any = path
+    name = path
+    if path == STANDARD_INPUT:
+        name = "standard input"
+        file = _spooled() if format in SPOOLED else sys.stdin.buffer
+    match format:
+        case "csv":
+            return CsvTable(file, name, texts, header)
+        case "svmlight":
+            return SparseTable(file, name)
+        case "parquet":
+            return ParquetTable(file)
+        case _:
+            return ArrayTable(file)
+
+
+def format_of_standard_input() -> Format:
+    """Return the format by the first bytes, which are not taken."""
+    return sniffed(sys.stdin.buffer.peek(SNIFFED_BYTES))  # type: ignore[union-attr]
+
+
+class _Spooled(str):
+    """The path of a temporary file, which is removed with the last mention of it."""
+
+
+def _spooled() -> str:
+    number, path = mkstemp(prefix="bochner-")
+    spooled = _Spooled(path)
+    weakref.finalize(spooled, unlink, path)
+    try:
+        with fdopen(number, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    except OSError as error:
+        raise no_room(error, 0) from error
+    return spooled

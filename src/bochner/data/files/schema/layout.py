@@ -1,0 +1,156 @@
+"""Layout: which columns of a file are rows, targets and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bochner.data.files.schema.schema import Schema
+
+MOST_LISTED = 8
+Column = str | int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns that are wanted of every file, and what they hold."""
+
+    names: tuple[str, ...]
+    categorical: frozenset[str]
+    targets: tuple[str, ...]
+    label: bool
+    flat: bool
+    weight: str | None
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """All columns that have to be parsed."""
+        return (*self.names, *self.targets, *(() if self.weight is None else (self.weight,)))
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns that hold text."""
+        return self.categorical | frozenset(self.targets if self.label else ())
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a user said of the columns."""
+
+    target: Column | Sequence[Column] | None = None
+    weight: Column | None = None
+    columns: Sequence[Column] | None = None
+    drop: Sequence[Column] = ()
+    categorical: Sequence[Column] = ()
+
+    def layout(self, table: Any) -> Layout:
+        """Return the layout of a table with `names`, `kinds`, `named`; see `Table`."""
+        names = _Names(table)
+        several = isinstance(self.target, Sequence) and not isinstance(self.target, str)
+        given: Any = self.target if several else [self.target]
+        targets = tuple(names[one] for one in given) if self.target is not None else ()
+        weight = None if self.weight is None else names[self.weight]
+        taken = {*targets, weight, *(names[one] for one in self.drop)}
+        if self.columns is None:
+            features = tuple(name for name in table.names if name not in taken)
+        else:
+            features = tuple(names[one] for one in self.columns)
+            _refuse_taken(features, taken)
+        if not features:
+            raise ValueError(
+                f"{table.name} has no column left to learn from, beside target, weight and those "
+                "dropped. Give a file with more columns, or drop fewer."
+            )
+        kinds = dict(zip(table.names, table.kinds, strict=True))
+        named = frozenset(names[one] for one in self.categorical) & set(features)
+        texts = frozenset(name for name in features if kinds[name] == "text")
+        label = any(kinds[name] == "text" for name in targets)
+        if label and len(targets) > 1:
+            raise ValueError(
+                f"Several targets must all be numbers; got text in one of {_listed(targets)}. Give "
+                "one target of text, or targets of numbers."
+            )
+        return Layout(features, named | texts, targets, label, not several, weight)
+
+
+def layout_of(schema: Schema, table: Any) -> Layout:
+    """Return the layout by which a table is read as another one was; it may have no targets."""
+    absent = [name for name in schema.names if name not in table.names]
+    if absent:
+        raise ValueError(
+            f"{table.name} must have the columns that the model was fitted with; missing: "
+            f"{_listed(absent)}. It has {_listed(table.names)}. Rename or add them."
+        )
+    has_targets = schema.targets and all(name in table.names for name in schema.targets)
+    return Layout(
+        schema.names,
+        frozenset(schema.names[place] for place in schema.categorical),
+        schema.targets if has_targets else (),
+        bool(has_targets) and schema.labels is not None,
+        schema.flat,
+        schema.weight if schema.weight in table.names else None,
+    )
+
+
+def require_kinds(layout: Layout, table: Any) -> None:
+    """Refuse a table whose columns are not there, or do not hold what they should."""
+    kinds = dict(zip(table.names, table.kinds, strict=True))
+    for name in layout.wanted:
+        if name not in kinds:
+            raise ValueError(
+                f"All files must have the same columns, but {table.name} has no {name!r}; it has "
+                f"{_listed(table.names)}. Read files with other columns by themselves."
+            )
+        text = name in layout.texts
+        if kinds[name] == "other" or (kinds[name] == "text" and not text):
+            found = table.types[name] if kinds[name] == "other" else "text"
+            raise ValueError(
+                f"{table.name}, column {name!r}: expected {'text' if text else 'numbers'}, found "
+                f"{found}. Turn it into numbers (a date into days since a fixed day), leave it out "
+                f"by drop=[{name!r}], or say categorical=[{name!r}] if it holds categories."
+            )
+
+
+class _Names:
+    """Names of columns by their names, or by their numbers where they have no names."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        double = [name for name in dict.fromkeys(table.names) if table.names.count(name) > 1]
+        if double:
+            raise ValueError(
+                f"Columns must have names of their own, but {table.name} has more than one "
+                f"{_listed(double)}. Rename them in the file."
+            )
+
+    def __getitem__(self, column: Column) -> str:
+        table = self.table
+        if isinstance(column, int) and not table.named:
+            if not -len(table.names) <= column < len(table.names):
+                raise ValueError(
+                    f"{table.name} has {len(table.names)} columns, numbered from 0; there is no "
+                    f"column {column}."
+                )
+            return str(table.names[column])
+        if column not in table.names:
+            raise ValueError(
+                f"{table.name} has no column {column!r}. It has {_listed(table.names)}. Give one "
+                "of these."
+            )
+        return str(column)
+
+
+def _refuse_taken(features: tuple[str, ...], taken: set[Any]) -> None:
+    both = [name for name in features if name in taken]
+    if both or len(set(features)) < len(features):
+        raise ValueError(
+            "columns= must name each column to learn from once, and neither a target, the weight "
+            f"nor a dropped one; got {_listed(both or features)}."
+        )
+
+
+def _listed(names: Iterable[Any]) -> str:
+    texts = [repr(name) for name in names]
+    more = f" and {len(texts) - MOST_LISTED} more" if len(texts) > MOST_LISTED else ""
+    return ", ".join(texts[:MOST_LISTED]) + more

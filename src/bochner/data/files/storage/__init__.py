@@ -1,0 +1,1 @@
+"""Rows that were read, kept in memory or in temporary files."""

@@ -1,0 +1,215 @@
+"""Rows that were read of files, by places, in memory, in temporary files, or where they are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.data.batch import Batch
+from bochner.data.files.formats.array_table import ArrayTable
+from bochner.data.files.formats.paths import Stamp
+from bochner.data.files.schema.layout import Layout
+from bochner.data.files.split import Split
+from bochner.data.files.storage.growing import DROP, Growing, Places, gathered
+
+CHUNK_ROWS = 1 << 20
+
+
+class KeptRows(ABC):
+    """Raw rows that were read once, by their places."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def add(self, batch: Batch) -> None:
+        """Put rows at the end."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Say that no more rows come."""
+
+    @abstractmethod
+    def take(self, places: Places) -> Batch:
+        """Return the raw rows at these places, numbered by them."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give memory and files back."""
+
+    def _index(self, places: Places) -> NDArray[np.int64]:
+        if isinstance(places, slice):
+            return np.arange(*places.indices(len(self)), dtype=np.int64)
+        index = np.asarray(places, dtype=np.int64)
+        return np.where(index < 0, index + len(self), index)
+
+
+class KeptTable(KeptRows):
+    """Dense rows: records of X, y and weight one after the other."""
+
+    def __init__(self, columns: int, targets: int, weighted: bool, dtype: Any, memory: int) -> None:
+        fields: list[Any] = [("X", dtype, (columns,)), ("y", np.float64, (targets,))]
+        self._weighted, self._targets = weighted, targets
+        if weighted:
+            fields.append(("weight", np.float64))
+        self._records = Growing(fields, memory)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def add(self, batch: Batch) -> None:
+        """Put rows at the end."""
+        records = np.empty(len(batch), self._records.dtype)
+        records["X"] = batch.X
+        if self._targets:
+            records["y"] = batch.y
+        if self._weighted:
+            records["weight"] = batch.weight
+        self._records.add(records)
+
+    def settle(self) -> None:
+        """Say that no more rows come."""
+        self._records.settle()
+
+    def take(self, places: Places) -> Batch:
+        """Return the raw rows at these places."""
+        records = self._records.take(places)
+        y = np.ascontiguousarray(records["y"]) if self._targets else None
+        weight = np.ascontiguousarray(records["weight"]) if self._weighted else None
+        return Batch(np.ascontiguousarray(records["X"]), y, self._index(places), weight)
+
+    def close(self) -> None:
+        """Give memory and file back."""
+        self._records.close()
+
+
+class KeptSparse(KeptRows):
+    """Sparse rows: their entries one after the other, and where each row begins."""
+
+    def __init__(self, dtype: Any, memory: int) -> None:
+        self._data = Growing(dtype, memory // 2)
+        self._columns = Growing(np.int32, memory // 2)
+        self._ends, self._y = Growing(np.int64, memory), Growing(np.float64, memory)
+        self.n_columns, self._entries = 0, 0
+
+    def __len__(self) -> int:
+        return len(self._y)
+
+    def add(self, batch: Batch) -> None:
+        """Put rows at the end."""
+        X, y = batch.X, batch.y
+        assert y is not None  # there is no such file without labels
+        self._data.add(X.data)
+        self._columns.add(X.indices.astype(np.int32, copy=False))
+        self._ends.add(X.indptr[1:].astype(np.int64) + self._entries)
+        self._y.add(y[:, 0])
+        self._entries += X.nnz
+        self.n_columns = max(self.n_columns, X.shape[1])
+
+    def settle(self) -> None:
+        """Say that no more rows come."""
+        for part in self._parts():
+            part.settle()
+
+    def take(self, places: Places) -> Batch:
+        """Return the raw rows at these places."""
+        index = self._index(places)
+        stops = self._ends.take(index)
+        starts = np.where(index > 0, self._ends.take(np.maximum(index - 1, 0)), 0)
+        indptr = np.concatenate([[0], np.cumsum(stops - starts)])
+        if isinstance(places, slice) and places.step in (None, 1) and len(index):
+            entries: Places = slice(int(starts[0]), int(stops[-1]))
+        else:
+            entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], stops - starts)
+        parts = self._data.take(entries), self._columns.take(entries), indptr
+        X = sp.csr_matrix(parts, (len(index), self.n_columns))
+        return Batch(X, self._y.take(index)[:, None], index)
+
+    def _parts(self) -> tuple[Growing, ...]:
+        return self._data, self._columns, self._ends, self._y
+
+    def close(self) -> None:
+        """Give memory and files back."""
+        for part in self._parts():
+            part.close()
+
+
+class KeptArray(KeptRows):
+    """Rows of an `ArrayTable`: nothing is kept but the numbers of those that a split leaves.
+
+    Parameters
+    ----------
+    table : ArrayTable
+    stamp : Stamp
+        Of the file, by which it is seen that it has changed.
+    layout : Layout
+        Without text.
+    dtype : dtype
+    split : Split or None
+    """
+
+    def __init__(
+        self, table: ArrayTable, stamp: Stamp, layout: Layout, dtype: Any, split: Split | None
+    ) -> None:
+        self.table, self.stamp, self.layout, self.dtype = table, stamp, layout, np.dtype(dtype)
+        self._columns = np.array([table.features.index(name) for name in layout.names])
+        self._all = np.array_equal(self._columns, np.arange(table.X.shape[1]))
+        self._chosen = None if split is None else _chosen(split, table.n_rows)
+
+    def __len__(self) -> int:
+        return self.table.n_rows if self._chosen is None else len(self._chosen)
+
+    def add(self, batch: Batch) -> None:
+        """Do nothing: the rows are in the file."""
+
+    def settle(self) -> None:
+        """Do nothing."""
+
+    def take(self, places: Places) -> Batch:
+        """Return the raw rows at these places."""
+        self.stamp.require()
+        rows = self._rows(places)
+        whole = self._read(self.table.X, rows)
+        X = whole if self._all else whole[:, self._columns]
+        y = [self._column(name, whole, rows) for name in self.layout.targets]
+        weight = self.layout.weight
+        return Batch(
+            np.ascontiguousarray(X, self.dtype),
+            np.stack(y, axis=1, dtype=np.float64) if y else None,
+            self._index(places),
+            None if weight is None else self._column(weight, whole, rows).astype(np.float64),
+        )
+
+    def _rows(self, places: Places) -> Places:
+        if self._chosen is not None:
+            return self._chosen[places]
+        if isinstance(places, slice) and places.step not in (None, 1):
+            return self._index(places)
+        return places
+
+    def _column(self, name: str, whole: NDArray[Any], rows: Places) -> NDArray[Any]:
+        if name in self.table.features:
+            return whole[:, self.table.features.index(name)]
+        return self._read(self.table.columns[name], rows)
+
+    def _read(self, array: NDArray[Any], rows: Places) -> NDArray[Any]:
+        pages = self.table.pages
+        if not isinstance(rows, slice):
+            return gathered(array, rows, pages)
+        found = np.array(array[rows])
+        if DROP is not None and pages is not None:
+            pages.madvise(DROP)
+        return found
+
+    def close(self) -> None:
+        """Do nothing: the file is not ours."""
+
+
+def _chosen(split: Split, rows: int) -> NDArray[np.int64]:
+    starts = range(0, rows, CHUNK_ROWS)
+    index = (np.arange(start, min(start + CHUNK_ROWS, rows)) for start in starts)
+    return np.concatenate([part[split.among(part)] for part in index] or [np.empty(0, np.int64)])

@@ -1,0 +1,1 @@
+"""What is done to rows before they are learned from, and again before predicting."""

@@ -1,0 +1,209 @@
+"""Scaling: each column moved and stretched to a common size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.data.batch import Rows
+from bochner.data.source import DataSource
+from bochner.data.transforms.transform import (
+    Mapped,
+    Transform,
+    floating,
+    learning_batches,
+    mapped,
+    require_finite,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Count, mean, scatter sum((x - mean)^2), minimum and maximum of each column, in float64.
+
+    Parts are merged by the update of Chan, Golub and LeVeque, "Updating formulae and a pairwise
+    algorithm for computing sample variances" (1979), which does not cancel:
+    scatter = scatter_a + scatter_b + delta^2 count_a count_b / count.
+    """
+
+    count: int
+    mean: NDArray[np.float64]
+    scatter: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    sparse: bool
+
+    @staticmethod
+    def of(X: Rows) -> Moments:
+        """Return the moments of some rows, at least one."""
+        return _of_sparse(X) if sp.issparse(X) else _of_dense(X)
+
+    @staticmethod
+    def learn(source: DataSource) -> Moments:
+        """Merge the moments of a source's batches, in order."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = (Moments.of(batch.X) for batch in learning_batches(source) if len(batch) > 0)
+            first = next(parts, None)
+            if first is None:
+                raise ValueError("Learning from a source needs at least one row; it has none.")
+            return reduce(Moments.merge, parts, first)
+
+    def merge(self, other: Moments) -> Moments:
+        """Return the moments of the rows of both."""
+        count = self.count + other.count
+        delta = other.mean - self.mean
+        return Moments(
+            count,
+            self.mean + delta * (other.count / count),
+            self.scatter + other.scatter + delta**2 * (self.count * other.count / count),
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.sparse,
+        )
+
+    @property
+    def deviation(self) -> NDArray[np.float64]:
+        """The standard deviation of each column, exactly 0 where the column is constant."""
+        return np.where(self.low == self.high, 0.0, np.sqrt(self.scatter / self.count))
+
+
+def _of_dense(X: Rows) -> Moments:
+    mean = X.mean(axis=0, dtype=np.float64)
+    rest = X - mean
+    # The rounding error of the mean, found by a second look, keeps the scatter exact.
+    error = rest.mean(axis=0)
+    scatter = np.einsum("ij,ij->j", rest, rest) - len(X) * error**2
+    return Moments(
+        len(X),
+        mean + error,
+        np.maximum(scatter, 0.0),
+        X.min(axis=0).astype(np.float64),
+        X.max(axis=0).astype(np.float64),
+        sparse=False,
+    )
+
+
+def _of_sparse(X: Rows) -> Moments:
+    """Look at stored entries only; the zeros of a column add zeros * mean^2 to its scatter."""
+    n_rows, n_columns = X.shape
+    data = X.data.astype(np.float64)
+    mean = np.bincount(X.indices, data, n_columns) / n_rows
+    zeros = n_rows - np.bincount(X.indices, minlength=n_columns)
+    scatter = np.bincount(X.indices, (data - mean[X.indices]) ** 2, n_columns)
+    return Moments(
+        n_rows,
+        mean,
+        scatter + zeros * mean**2,
+        X.min(axis=0).toarray().ravel().astype(np.float64),
+        X.max(axis=0).toarray().ravel().astype(np.float64),
+        sparse=True,
+    )
+
+
+Mode = Literal["standard", "range"]
+
+
+# A narrower column counts as constant: its factor would be infinite in float32.
+NARROWEST = float(np.finfo(np.float32).tiny)
+
+
+@dataclass(eq=False)
+class Scaling(Transform):
+    """Columns (x - location) * factor.
+
+    Parameters
+    ----------
+    location, factor : arrays of n_columns numbers
+        Usually found by `Scaling.learn`.
+
+    Examples
+    --------
+    >>> from bochner.data import ArraySource
+    >>> scaling = Scaling.learn(ArraySource(np.array([[0.0], [5.0], [10.0]])), "range")
+    >>> scaling.rows(np.array([[2.5]]))
+    array([[0.25]])
+    """
+
+    location: NDArray[np.float64]
+    factor: NDArray[np.float64]
+
+    @classmethod
+    def learn(cls, source: DataSource, mode: Mode = "standard") -> Scaling:
+        """Learn the scaling in one pass over the source, from its sample if it is read once.
+
+        Parameters
+        ----------
+        source : DataSource
+            Weights are ignored.
+        mode : "standard" or "range"
+            "standard": mean 0 and standard deviation 1; sparse rows are divided by the standard
+            deviation but not moved. "range": the rows learned from lie in [0, 1]; sparse rows are
+            divided by the largest absolute value, so they lie in [-1, 1]. Zeros of sparse rows
+            stay zeros. Constant columns have factor 1.
+        """
+        if mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(map(repr, MODES))}; got {mode!r}.")
+        moments = Moments.learn(source)
+        with np.errstate(over="ignore", invalid="ignore"):
+            location, width = MODES[mode](moments)
+        require_finite(width)
+        narrow = width < NARROWEST
+        return cls(location, 1.0 / np.where(narrow, 1.0, width))
+
+    def without(self, columns: tuple[int, ...]) -> Scaling:
+        """Return the scaling that leaves these columns as they are."""
+        location, factor = self.location.copy(), self.factor.copy()
+        location[list(columns)], factor[list(columns)] = 0.0, 1.0
+        return Scaling(location, factor)
+
+    def rows(self, X: Rows) -> Rows:
+        """Scale rows; sparse rows stay sparse and need a location of zeros."""
+        dtype = floating(X.dtype)
+        if sp.issparse(X):
+            return self._sparse_rows(X.astype(dtype, copy=True))
+        scaled = np.subtract(X, self.location.astype(dtype), dtype=dtype)
+        scaled *= self.factor.astype(dtype)
+        return scaled
+
+    def _sparse_rows(self, X: Rows) -> Rows:
+        if self.location.any():
+            raise ValueError(
+                "Sparse rows cannot be moved without filling in their zeros, but this scaling was "
+                "learned from dense rows. Learn it from sparse rows, or give X.toarray()."
+            )
+        X.data *= self.factor.astype(X.dtype)[X.indices]
+        return X
+
+
+Summary = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _standard(moments: Moments) -> Summary:
+    location = np.zeros_like(moments.mean) if moments.sparse else moments.mean
+    # A column that is not finite must not pass for a constant one.
+    return location, moments.deviation + 0.0 * moments.scatter
+
+
+def _range(moments: Moments) -> Summary:
+    if moments.sparse:
+        return np.zeros_like(moments.low), np.maximum(np.abs(moments.low), np.abs(moments.high))
+    return moments.low, moments.high - moments.low
+
+
+MODES: dict[str, Callable[[Moments], Summary]] = {"standard": _standard, "range": _range}
+
+
+def scaled(source: DataSource, mode: Mode = "standard") -> Mapped:
+    """Return the source with its columns scaled, as learned from it; see `Scaling.learn`.
+
+    >>> from bochner.data import ArraySource
+    >>> next(scaled(ArraySource(np.array([[1.0], [3.0]]))).batches(2)).X
+    array([[-1.], [ 1.]])
+    """
+    return mapped(source, Scaling.learn(source, mode))

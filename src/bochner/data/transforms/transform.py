@@ -1,0 +1,131 @@
+"""Transform: what is done to the rows of a batch, and sources whose batches pass through one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.component import Component
+from bochner.data.batch import Batch, Rows
+from bochner.data.source import DataSource, RandomAccess
+
+SAMPLE_ROWS = 16_384
+CHUNK_NUMBERS = 2**22  # 32 MiB of float64
+CHUNK_ROWS = (1_024, 8_192)  # fewest and most
+
+
+class Transform(Component, ABC, family="transform"):
+    """A function of rows, the same for batches of a source and for bare rows."""
+
+    @abstractmethod
+    def rows(self, X: Rows) -> Rows:
+        """Transform rows; float32 stays float32, integers become float64."""
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Transform the rows of a batch."""
+        return replace(batch, X=self.rows(batch.X))
+
+
+def learning_batches(source: DataSource) -> Iterator[Batch]:
+    """Give one pass over the source, or its sample alone if it can be read only once."""
+    if source.once:
+        yield source.sample(SAMPLE_ROWS)
+        return
+    fewest, most = CHUNK_ROWS
+    yield from source.batches(min(max(CHUNK_NUMBERS // max(source.n_columns, 1), fewest), most))
+
+
+def floating(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return float32 for short floats, float64 for all else."""
+    return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
+
+
+def require_finite(columns: NDArray[np.float64]) -> None:
+    """Refuse columns of which a summary is not finite, by their numbers."""
+    bad = np.flatnonzero(~np.isfinite(columns))
+    if len(bad) > 0:
+        raise ValueError(
+            "Columns must hold finite numbers that are not too large to be squared; column(s) "
+            f"{', '.join(map(str, bad[:10]))} do not. Fill in or drop NaN and infinity first."
+        )
+
+
+class Mapped(DataSource):
+    """The batches of `source`, each passed through `transform`; made by `mapped`.
+
+    Parameters
+    ----------
+    source : DataSource
+    transform : callable from Batch to Batch
+        Must keep the rows, their number and their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource, RowNormalization, mapped
+    >>> source = mapped(ArraySource(np.array([[3.0, 4.0]])), RowNormalization())
+    >>> next(source.batches(1)).X
+    array([[0.6, 0.8]])
+    """
+
+    source: DataSource
+
+    def __init__(self, source: DataSource, transform: Callable[[Batch], Batch]) -> None:
+        self.source = source
+        self.once = source.once
+        self.transform = transform
+
+    @cached_property
+    def _n_columns(self) -> int:
+        return int(self.transform(self.source.sample(1)).X.shape[1])
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns after the transform, found on one row."""
+        return self._n_columns
+
+
+class MappedRows(Mapped, RandomAccess):
+    """Rows with random access, transformed as they are taken."""
+
+    source: RandomAccess
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.source.n_rows
+
+    def take(self, places: slice | NDArray[np.int64]) -> Batch:
+        """Return the transformed rows at these places."""
+        return self.transform(self.source.take(places))
+
+
+class MappedStream(Mapped):
+    """A stream, transformed batch by batch."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, if the source knows it."""
+        return self.source.n_rows
+
+    def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
+        """Transform the source's batches."""
+        for batch in self.source.batches(size, seed, pass_, start):
+            yield self.transform(batch)
+
+    def sample(self, size: int, seed: int = 0) -> Batch:
+        """Return a transformed sample of the source."""
+        return self.transform(self.source.sample(size, seed))
+
+
+def mapped(source: DataSource, transform: Callable[[Batch], Batch]) -> Mapped:
+    """Return a source whose batches pass through `transform`; random access is kept."""
+    if isinstance(source, RandomAccess):
+        return MappedRows(source, transform)
+    return MappedStream(source, transform)

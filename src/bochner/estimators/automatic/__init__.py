@@ -1,0 +1,1 @@
+"""What "auto" stands for: the plan, its costs, defaults, and learned scales."""

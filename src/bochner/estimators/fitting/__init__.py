@@ -1,0 +1,1 @@
+"""The fit: from checked rows to a fitted function."""

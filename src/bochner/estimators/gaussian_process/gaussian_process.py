@@ -1,0 +1,362 @@
+"""KernelGaussianProcess: numbers from rows, and how sure they are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from bochner.callbacks import Callback, History, ProgressBar
+from bochner.component import Component
+from bochner.compute.pool import threads
+from bochner.compute.random.counter_based import Random
+from bochner.estimators.automatic.defaults import is_auto, kernel_for
+from bochner.estimators.automatic.scales import scaled_kernel
+from bochner.estimators.fitting.convergence import warn_of_limits, warn_of_unseen_rows
+from bochner.estimators.fitting.resume import unchanged_on_error
+from bochner.estimators.gaussian_process.fit import (
+    Learned,
+    learned,
+    likelihood,
+    noises_in_units,
+    watched,
+)
+from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, recipe_of, settled
+from bochner.estimators.inputs.schemas import SourceScore, joined
+from bochner.estimators.inputs.sources import is_stream
+from bochner.estimators.inputs.validation import Border
+from bochner.estimators.parameters.ranges import (
+    require_callables,
+    require_count,
+    require_jobs,
+    require_memory,
+    require_number,
+    require_one_of,
+    seed_of,
+)
+from bochner.features import Basis, FeatureMap
+from bochner.kernels import Kernel
+from bochner.loop import INTERRUPTED
+from bochner.posterior import FeatureSums, Posterior, Units, Watch
+from bochner.posterior.posterior import drawn, in_batches
+from bochner.progress import Progress
+from bochner.solvers import Solver
+
+VARIANCES = ("features", "operator", "functions")
+
+
+class GaussianProcessParameters(Border):
+    """The parameters; `KernelGaussianProcess` describes them."""
+
+    families: ClassVar[dict[str, type[Component]]] = {
+        "kernel": Kernel,
+        "features": FeatureMap,
+        "solver": Solver,
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        noise: float | str = "auto",
+        variance: str = "features",
+        features: Any = "auto",
+        solver: Any = "auto",
+        *,
+        scale: str | None = None,
+        scales: Any = "auto",
+        normalize_y: bool = True,
+        likelihood_rows: int = 1_000,
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        tol: float = 0.001,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+        callbacks: Iterable[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.noise = noise
+        self.variance = variance
+        self.features = features
+        self.solver = solver
+        self.scale = scale
+        self.scales = scales
+        self.normalize_y = normalize_y
+        self.likelihood_rows = likelihood_rows
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        if not is_auto(self.noise):
+            require_number("noise", self.noise, positive=False)
+        require_one_of("variance", self.variance, VARIANCES)
+        require_one_of("scale", self.scale, (None, "standard", "range"))
+        require_one_of("normalize_y", self.normalize_y, (True, False))
+        require_count("likelihood_rows", self.likelihood_rows)
+        require_count("max_passes", self.max_passes, optional=True)
+        require_number("max_seconds", self.max_seconds, positive=True, optional=True)
+        require_number("tol", self.tol, positive=False)
+        require_callables("callbacks", self.callbacks)
+        require_jobs(self.n_jobs)
+        require_memory(self.memory_budget)
+        if isinstance(self.scales, str):
+            require_one_of("scales", self.scales, ("auto", "learn", "equal"))
+        scaled_kernel(self._meant("kernel"), self.scales).check()
+
+    def _watch(self, *first: Callback, began: float | None = None, limited: bool = True) -> Watch:
+        """Return the limits and all who are told the progress."""
+        told = (*first, *(self.callbacks or ()))
+        if self.verbose:
+            passes = None if self.variance == "features" else self.max_passes
+            told = (*told, ProgressBar(passes))
+        seconds = self.max_seconds if limited else None
+        return Watch(self.max_passes, seconds, self.tol, told, began)
+
+    def _meant(self, name: str) -> Any:
+        """Return what a parameter stands for, as far as that can be told without rows."""
+        given = getattr(self, name)
+        return kernel_for(self.features) if name == "kernel" and is_auto(given) else given
+
+    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+        return self._numbers(X, y, reset=reset, least=least)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.target_tags.single_output = tags.target_tags.multi_output = True
+        return tags
+
+
+def has_sums(estimator: GaussianProcessParameters) -> bool:
+    """Whether all that is known of the rows is a sum over them."""
+    if estimator.variance != "features":
+        raise AttributeError(
+            f"variance={estimator.variance!r} keeps no sums over the rows, to which others could "
+            "be added. Give variance='features' for partial_fit."
+        )
+    return True
+
+
+def has_likelihood(estimator: GaussianProcessParameters) -> bool:
+    """Whether sums over the rows, or the rows themselves, are kept."""
+    if estimator.variance == "operator":
+        raise AttributeError(
+            "variance='operator' keeps neither the rows nor sums over them, which a likelihood "
+            "needs. Give variance='features', with the same features, for log_marginal_likelihood."
+        )
+    return True
+
+
+class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParameters):  # type: ignore[misc]
+    r"""Gaussian process regression on data of any size: a mean, and how far it may be off.
+
+    f ~ GP(mean of y, k), y_i = f(x_i) + e_i with e_i ~ N(0, noise / w_i), w_i the rows' weights.
+    With K = k(X, X) and W = diag(w) the posterior of f at x has
+
+        mean      k(x, X) (K + noise W^-1)^-1 y
+        variance  k(x, x) - k(x, X) (K + noise W^-1)^-1 k(X, x)
+
+    (Rasmussen and Williams 2006, Gaussian processes for machine learning, section 2.2; Dai et al.
+    2014, section 4, for the three ways to the variance.)
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        As for `KernelRegressor`. "auto" is amplitude * Gaussian (Laplacian for bins) with a scale
+        for each column, all of the greatest likelihood on a sample. Any other kernel is taken as
+        it is, a median bandwidth from the rows, unless `scales` says otherwise.
+    noise : float or "auto"
+        The variance of the noise, in the units of y squared. "auto": of the greatest likelihood,
+        with variance="features" on all rows. Noise below 1e-8 k(x, x) times the mean weight counts
+        as that, so that equal rows with zero noise and different targets give their mean.
+    variance : "features", "operator" or "functions"
+        "features": the closed form for a number of features, D; time rows D^2, memory D^2, one
+        pass, also over streams. "operator": an operator over random features, learned
+        like a function by `solver` (appendix D of the paper); at most 8,192 features. "functions":
+        `predict` learns by `solver` a function for each test row; the training rows are kept.
+    features : str or FeatureMap
+        As for `KernelRegressor`. "auto": all rows up to 1,500 as centres, which is exact, else
+        1,500 of them; 2,048 random ones in `partial_fit`; 1,024 for an operator; those that the
+        solver is made for, for functions (2,048 random ones).
+    solver : str or Solver
+        For "operator" ("auto": doubly stochastic gradients with `Preconditioned(caution=0)`, which
+        goes to the minimum on the training rows itself, and one block of all features) and
+        "functions" ("auto": "direct" up to 3,000 rows, else "nystroem").
+    scale : None, "standard" or "range"
+        How columns are scaled before the kernel sees them.
+    scales : "auto", "learn", "equal", None or array-like of n_columns numbers
+        What columns are divided by. "learn": by scales of the greatest likelihood, "equal": by the
+        same one for all columns; both with an amplitude. "auto" learns them if `kernel` is "auto"
+        (equal ones for more than 256 columns).
+    normalize_y : bool
+        Whether outputs are divided by their deviation after their mean has been subtracted: then
+        the prior variance of f is k(x, x) times the variance of y. A constant output has the
+        deviation 1.
+    likelihood_rows : int
+        Rows of the sample on which the likelihood is maximised, in time their cube.
+    max_passes : int or None
+        A limit for the solver, which warns if it has not converged by then.
+    max_seconds : float or None
+        A limit for `fit`, at the end of the batch under way, and for each 1,024 functions that
+        `predict` learns. "features" has then the posterior of the rows that were seen, in random
+        order if they are arrays, and warns how many these are.
+    tol : float
+        For stochastic solvers: the share of the first loss that passes have to gain; 0 means that
+        only limits end them.
+    n_jobs, memory_budget, random_state, callbacks, verbose
+        As for `KernelRegressor`; for "functions" `predict` tells its progress, too.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with all its numbers, in variances of y if `normalize_y`.
+    noise_ : float or array
+        The noise variance in the units of y squared, one for each output if there are several.
+    posterior_ : Posterior
+        Mean and covariance in the units inside.
+    basis_ : Basis
+        The features.
+    n_iter_, history_, stopped_because_
+        As for `KernelRegressor`; "features" know of no loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelGaussianProcess
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(500, 1))
+    >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=500)
+    >>> process = KernelGaussianProcess(random_state=0).fit(X, y)
+    >>> mean, std = process.predict([[0.0], [9.0]], return_std=True)
+    >>> bool(std[0] < 0.05), bool(std[1] > 0.5), round(float(process.noise_), 2)
+    (True, True, 0.01)
+    """
+
+    kernel_: Kernel
+    basis_: Basis
+    posterior_: Posterior
+    history_: dict[str, list[Any]]
+    noise_: float | NDArray[np.float64]
+    _units: Units
+    _noises: NDArray[np.float64]
+    _setup: GaussianProcessSetup
+    _sums: FeatureSums | None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
+
+        A weight is a precision: a row of weight 2 has half the noise.
+        """
+        self._check_parameters()
+        watch = self._watch(history := History(), began=time.perf_counter())
+        with unchanged_on_error(self), threads(self.n_jobs):
+            source = self._source(X, y, sample_weight, reset=True, least=2)
+            setup = settled(self, source, part=False)
+            self._store(learned(self, setup, source, None, watch), watch.ends[-1], history)
+        self._last_word(watch, "The fit", source.n_rows)
+        return self
+
+    @available_if(has_sums)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows, all of them. The first call settles kernel, features and number of columns."""
+        self._check_parameters()
+        watch = self._watch(history := History(), limited=False)
+        before = self._sums if self.__sklearn_is_fitted__() else None
+        if before is not None:
+            self._setup.require(recipe_of(self))
+            history.columns = {name: list(values) for name, values in self.history_.items()}
+        with unchanged_on_error(self), threads(self.n_jobs):
+            source = self._source(X, y, sample_weight, reset=before is None, least=1)
+            setup = settled(self, source, part=True) if before is None else self._setup
+            self._store(learned(self, setup, source, before, watch), watch.ends[-1], history)
+        self._last_word(watch, "The fit", source.n_rows)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Return the mean, shaped as y was, and if wanted deviations or covariances of f.
+
+        Like scikit-learn's without a WhiteKernel these are of the function, without the noise: a
+        new observation has the variance std^2 + noise_. Of more than 5,000 rows there is no
+        covariance.
+        """
+        if return_std and return_cov:
+            raise ValueError("At most one of return_std and return_cov can be asked for.")
+        if is_stream(X) and not return_cov:
+            return joined(self.predict(rows, return_std) for rows in self._checked(X))
+        rows, watch, targets = self._rows(X), self._watch(), self._setup.targets
+        posterior, found = watched(self.posterior_, watch), None
+        with threads(self.n_jobs):
+            mean = targets.restore(self._units.undone(in_batches(posterior.mean, rows)))
+            if return_cov:
+                found = posterior.covariance(rows) * np.square(self._units.deviation)
+                found = found[:, :, 0] if targets.flat else found
+            if return_std:
+                found = np.sqrt(in_batches(posterior.variance, rows))
+                found = targets.restore(found * self._units.deviation)
+        self._last_word(watch, "A fit of functions for the variance")
+        return mean if found is None else (mean, found)
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> NDArray[np.float64]:
+        """Draw functions from the posterior: their values, (rows[, outputs], n_samples)."""
+        require_count("n_samples", n_samples)
+        rows, watch = self._rows(X), self._watch()
+        with threads(self.n_jobs):
+            posterior = watched(self.posterior_, watch)
+            values = drawn(posterior, rows, n_samples, Random(seed_of(random_state)))
+        self._last_word(watch, "A fit of functions for the covariance")
+        values = np.moveaxis(self._units.undone(np.moveaxis(values, 1, 2)), 2, 1)
+        return values[:, 0] if self._setup.targets.flat else values
+
+    @available_if(has_likelihood)  # type: ignore[untyped-decorator]
+    def log_marginal_likelihood(self, noise: float | None = None) -> float:
+        """Return log p(y | X) for the fitted noise or another variance.
+
+        On the features, or for "functions", of up to `likelihood_rows` rows, for the kernel itself.
+        """
+        check_is_fitted(self)
+        noises = self._noises
+        if noise is not None:
+            require_number("noise", noise, positive=True)
+            noises = noises_in_units(noise, self._units)
+        with threads(self.n_jobs):
+            return likelihood(self.posterior_, noises, self._units, self.likelihood_rows)
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return self._setup.rows(X)
+
+    def _last_word(self, watch: Watch, what: str, rows: int | None = None) -> None:
+        """Pass a Ctrl-C on once what was learned is stored, or say what a limit has left out."""
+        if any(end.reason is INTERRUPTED for end in watch.ends):
+            raise KeyboardInterrupt
+        if self.variance == "features":
+            warn_of_unseen_rows(watch.ends, rows)
+        else:
+            warn_of_limits(watch.ends, self.tol, what)
+
+    def _store(self, found: Learned, end: Progress, history: History) -> None:
+        self._setup, self._sums, self._units = found.setup, found.sums, found.units
+        self.kernel_, self.posterior_ = found.setup.kernel, found.posterior
+        self.basis_ = found.setup.basis
+        self._noises = found.noises
+        noise = found.noises * np.square(found.units.deviation)
+        self.noise_ = float(noise[0]) if found.setup.targets.flat else noise
+        self.n_iter_ = end.pass_ + (end.position > 0)
+        self.history_, self.stopped_because_ = history.columns, str(end.reason)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "posterior_" in self.__dict__

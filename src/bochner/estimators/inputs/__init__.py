@@ -1,0 +1,1 @@
+"""What users give as rows and targets becomes checked sources of numbers."""

@@ -1,0 +1,267 @@
+"""Targets: what users give as y, and the columns that a loss works on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data import Batch, DataSource
+from bochner.losses import Loss, Margin, Multinomial
+
+COUNTED_ROWS = 65_536  # at a time
+LARGEST = 1e37  # that single precision holds, with room for a sum
+
+
+def class_counts(
+    source: DataSource, classes: Any = None
+) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+    """Return the classes, sorted, and their numbers of rows if they were counted in a pass."""
+    labels, counts = _counted(source) if classes is None else (np.unique(classes), None)
+    if len(labels) < 2:
+        raise ValueError(
+            f"A classifier needs at least two classes; got one class, {labels.tolist()}. Give rows "
+            "of another class too, or all labels as classes=."
+        )
+    return labels, counts
+
+
+def _counted(source: DataSource) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    if source.once:
+        raise ValueError(
+            "An iterator can be read only once, so its classes cannot be collected first: give all "
+            "of them as classes=."
+        )
+    counts: Counter[Any] = Counter()
+    for batch in source.batches(COUNTED_ROWS):
+        if batch.y is None:
+            raise ValueError("KernelClassifier needs labels: give y, or blocks (X, y).")
+        labels, numbers = np.unique(batch.y, return_counts=True)
+        counts.update(dict(zip(labels, numbers.tolist(), strict=True)))
+    labels = np.unique(np.array(list(counts)))
+    return labels, np.array([counts[label] for label in labels])
+
+
+def class_factors(
+    class_weight: Any, labels: NDArray[Any], counts: NDArray[np.int64] | None
+) -> NDArray[np.float64] | None:
+    """Return the weight of each class: n / (classes * rows of the class) if balanced."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, dict):
+        return _from_dict(class_weight, labels)
+    if not isinstance(class_weight, str) or class_weight != "balanced":
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}.")
+    if counts is None:
+        raise ValueError(
+            "class_weight='balanced' needs the rows of each class to be counted first, which "
+            "classes= and partial_fit leave out: give the weights as a dict."
+        )
+    return np.asarray(counts.sum() / (len(labels) * counts))
+
+
+def _from_dict(class_weight: dict[Any, Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+    known = labels.tolist()
+    unknown = sorted(map(repr, set(class_weight) - set(known)))
+    if unknown:
+        raise ValueError(
+            f"class_weight must be given for classes, which are {known}; got {', '.join(unknown)}."
+        )
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
+    if not (np.isfinite(factors) & (factors >= 0)).all() or not factors.any():
+        raise ValueError(
+            "class_weight must hold finite numbers from 0 on, and one above 0 at least; got "
+            f"{class_weight!r}."
+        )
+    return factors
+
+
+class Targets(ABC):
+    """A coding of y as columns, and back."""
+
+    outputs: int
+
+    @abstractmethod
+    def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return y as (rows, outputs)."""
+
+    @abstractmethod
+    def weight(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return what each row's weight is multiplied by, None for 1."""
+
+    @abstractmethod
+    def attributes(self) -> dict[str, Any]:
+        """Return what a fitted estimator shows of the coding."""
+
+    @abstractmethod
+    def require(self, classes: Any) -> None:
+        """Refuse other classes than these; None is fine."""
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Code the targets of a batch."""
+        if batch.y is None:
+            raise ValueError(
+                "This estimator needs targets: give y, or a source or blocks that have y."
+            )
+        factor, weight = self.weight(batch.y), batch.weight
+        if factor is not None:
+            weight = factor if weight is None else weight * factor
+        return replace(batch, y=self.columns(batch.y), weight=weight)
+
+
+@dataclass(frozen=True)
+class Numbers(Targets):
+    """Targets of a regression: numbers as they are; one column may have been given as 1-d.
+
+    With `copies` each column is there so many times, for a prediction of each in rising order.
+    """
+
+    outputs: int
+    flat: bool
+    copies: int | None = None
+
+    @classmethod
+    def learn(cls, y: NDArray[Any], copies: int | None = None) -> Numbers:
+        """Return the coding for targets like these."""
+        columns = 1 if y.ndim == 1 else y.shape[1]
+        return cls(columns * (copies or 1), y.ndim == 1, copies)
+
+    def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return y as float64 columns; anything but finite numbers is refused."""
+        try:
+            columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Targets must be numbers; got {np.asarray(y).dtype}.") from error
+        copies = self.copies or 1
+        if columns.shape[1] * copies != self.outputs:
+            raise ValueError(
+                f"y must have {self.outputs // copies} column(s), as at first; got "
+                f"{columns.shape[1]}."
+            )
+        if not np.isfinite(columns).all():
+            raise ValueError("y contains NaN or infinity. Drop those rows or fill them in first.")
+        if np.abs(columns).max(initial=0.0) > LARGEST:
+            raise ValueError(
+                f"Targets must be at most {LARGEST:g}, since steps are made in single precision; "
+                f"got {np.abs(columns).max():g}. Divide them by their size."
+            )
+        return columns if copies == 1 else np.repeat(columns, copies, axis=1)
+
+    def weight(self, y: NDArray[Any]) -> None:
+        """Return None: no row counts more than another."""
+
+    def attributes(self) -> dict[str, Any]:
+        """Return nothing: numbers are what they are."""
+        return {}
+
+    def require(self, classes: Any) -> None:
+        """Refuse nothing: numbers have no classes."""
+
+    def restore(self, f: NDArray[Any]) -> NDArray[Any]:
+        """Return predictions in the shape that y had, those of copies sorted in a last axis."""
+        if self.copies is not None:
+            f = np.sort(f.reshape(len(f), -1, self.copies), axis=2)
+        return f[:, 0] if self.flat else f
+
+
+@dataclass(frozen=True)
+class Inliers(Targets):
+    """No targets: all rows are of one class, which is one column of ones."""
+
+    outputs: int = 1
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Give the rows of a batch their class, whatever targets it has."""
+        return replace(batch, y=self.columns(batch.index))
+
+    def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return a one for each row."""
+        return np.ones((len(y), 1))
+
+    def weight(self, y: NDArray[Any]) -> None:
+        """Return None: no row counts more than another."""
+
+    def attributes(self) -> dict[str, Any]:
+        """Return nothing: there is nothing to be told of one class."""
+        return {}
+
+    def require(self, classes: Any) -> None:
+        """Refuse nothing: nobody gives classes."""
+
+
+@dataclass(frozen=True)
+class Labels(Targets):
+    """Targets of a classification: labels as -1/+1 or one-hot columns, as the loss wants them."""
+
+    classes: NDArray[Any]
+    outputs: int
+    one_hot: bool
+    class_factors: NDArray[np.float64] | None = None
+
+    @classmethod
+    def learn(
+        cls, classes: NDArray[Any], loss: Loss, class_factors: NDArray[np.float64] | None
+    ) -> Labels:
+        """Return the coding of these classes for a loss."""
+        if not isinstance(loss, Multinomial | Margin):
+            raise ValueError(
+                f"A classifier needs a loss for labels; {type(loss).__name__} is for numbers. "
+                "Use loss='softmax', 'logistic', 'hinge', 'squared_hinge' or 'squared'."
+            )
+        one_hot = isinstance(loss, Multinomial)
+        outputs = 1 if len(classes) == 2 and not one_hot else len(classes)
+        return cls(classes, outputs, one_hot, class_factors)
+
+    def numbers(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the place of each label among the classes."""
+        y = np.asarray(y).reshape(len(y))
+        places = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        unknown = self.classes[places] != y
+        if unknown.any():
+            raise ValueError(
+                f"y has a label that is not among the classes: {y[unknown][0]!r}. Known are "
+                f"{', '.join(map(str, self.classes[:10]))}; give all of them as classes=."
+            )
+        return places
+
+    def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return labels as columns."""
+        places = self.numbers(y)
+        low = 0.0 if self.one_hot else -1.0
+        if self.outputs == 1:
+            return np.where(places == 1, 1.0, low)[:, None]
+        columns = np.full((len(places), self.outputs), low)
+        columns[np.arange(len(places)), places] = 1.0
+        return columns
+
+    def weight(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return the weight of each row's class."""
+        return None if self.class_factors is None else self.class_factors[self.numbers(y)]
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the classes."""
+        return {"classes_": self.classes}
+
+    def require(self, classes: Any) -> None:
+        """Refuse other classes than those of the first call."""
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes.tolist()}; got "
+                f"{np.unique(classes).tolist()}. Leave them out, or begin anew with a new fit."
+            )
+
+    def decision(self, f: NDArray[Any]) -> NDArray[Any]:
+        """Return scores as scikit-learn has them: one number a row for two classes."""
+        if len(self.classes) > 2:
+            return f
+        return f[:, 0] if f.shape[1] == 1 else f[:, 1] - f[:, 0]
+
+    def labels(self, decision: NDArray[Any]) -> NDArray[Any]:
+        """Return the label that each row's scores speak for."""
+        if decision.ndim == 1:
+            return self.classes[(decision > 0).astype(np.int64)]
+        return np.asarray(self.classes[decision.argmax(axis=1)])

@@ -1,0 +1,1 @@
+"""Kernel machines for labels, numbers, quantiles and novelty."""

@@ -1,0 +1,213 @@
+"""KernelNoveltyDetector: whether rows are like those of the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bochner.callbacks import Callback
+from bochner.component import Component
+from bochner.data import DataSource
+from bochner.estimators.automatic.defaults import is_auto
+from bochner.estimators.automatic.scales import has_open_bandwidth, scaled_kernel
+from bochner.estimators.inputs.targets import Inliers, Targets
+from bochner.estimators.machines.kernel_machine import KernelMachine
+from bochner.features import FeatureMap
+from bochner.kernels import Gaussian, Kernel
+from bochner.losses import Loss, OneClass
+from bochner.losses.ranges import require_share
+from bochner.solvers import DoublyStochastic, Solver
+from bochner.solvers.doubly_stochastic.step_rules import Plain
+from bochner.stopping import Passes, Seconds, Steps, Stop
+
+MULTIPLIER = 0.35  # of the median: novelty is seen close by
+ENOUGH_STEPS = 64
+BATCH_ROWS = 4_096
+BLOCK_COLUMNS = 512
+MOST_FEATURES = 32_768
+
+
+class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
+    r"""One-class detection on data of any size, the threshold learned with the function.
+
+    Minimises nu/2 |h|^2 + mean max(0, rho - h(x)) - nu rho over functions h of the kernel and
+    numbers rho, which is nu times Eq. 4 of Schoelkopf, Platt, Shawe-Taylor, Smola and Williamson
+    2001, Estimating the support of a high-dimensional distribution; the minimum is that of
+    scikit-learn's `OneClassSVM`, h being divided by nu times the number of rows. The solver is
+    doubly stochastic gradients with steps 1 / (nu t) (Dai et al. 2014, Algorithm 1, section 4);
+    rho is the nu-quantile of h at each batch, in the end that of the mean of the iterates at the
+    latest 4,096 rows, which the model keeps so that it can go on.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        A component of `bochner.kernels` that has random features, or its name; "auto": Gaussian,
+        with 0.35 times the median distance as bandwidth.
+    nu : float
+        Between 0 and 1: about the share of the training rows that lie outside (`predict` -1).
+    features : str or FeatureMap
+        "auto", the random features of the kernel, an endless supply (up to 32,768), which for the
+        Gaussian kernel are "fourier"; or a component such as `features.Fourier(size)`.
+    scale : None, "standard" or "range"
+        Columns to mean 0 and standard deviation 1, or to [0, 1], learned from the rows (from the
+        first ones of an iterator) and kept with the model.
+    scales : None or array-like of n_columns numbers
+        What the columns are divided by before the kernel sees them.
+    max_passes, max_seconds : number or None
+        Limits; without them a fit goes on to the end of the pass in which 64 steps, of 4,096 rows
+        at most, are reached.
+    warm_start : bool
+        Whether `fit` goes on from where the last one stopped.
+    n_jobs : int or None
+        Threads; None means all cores. The results are the same for any number.
+    memory_budget : int, str or None
+        Bytes, or a text such as "2GB", for what could be computed again; it changes no result.
+    random_state : int, RandomState, Generator or None
+        Determines the features and the order of the rows.
+    callbacks : iterable of callables or None
+        Told the progress after every batch (`bochner.callbacks`).
+    verbose : bool
+        Whether to draw a progress bar.
+
+    Attributes
+    ----------
+    offset_ : float
+        rho, such that decision_function = score_samples - offset_.
+    n_features_used_, n_iter_, history_, stopped_because_, kernel_, scaling_, expansion_
+        As those of `KernelRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelNoveltyDetector
+    >>> X = np.random.default_rng(0).normal(size=(2_000, 2))
+    >>> detector = KernelNoveltyDetector(nu=0.05, random_state=0).fit(X)
+    >>> detector.predict([[0.0, 0.0], [5.0, 5.0]])
+    array([ 1, -1])
+    """
+
+    families: ClassVar[dict[str, type[Component]]] = {"kernel": Kernel, "features": FeatureMap}
+    fit_intercept = False  # the threshold has a cost, and is settled batch by batch
+    tuning = "search"
+    early_stopping = False
+    tol = 0.0
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        nu: float = 0.1,
+        features: Any = "auto",
+        *,
+        scale: str | None = None,
+        scales: Any = None,
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+        callbacks: Iterable[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.nu = nu
+        self.features = features
+        self.scale = scale
+        self.scales = scales
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows, or to a source or an iterator of blocks; y is ignored.
+
+        With `warm_start` a second call goes on where the first one stopped.
+        """
+        return self._fit(X, None, sample_weight)  # type: ignore[no-any-return]
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go through these rows once, in their order, in batches of their own.
+
+        The first call settles the bandwidth, the scaling and the number of columns.
+        """
+        return self._partial_fit(X, None, sample_weight)  # type: ignore[no-any-return]
+
+    def score_samples(self, X: Any) -> NDArray[Any]:
+        """Return h, which is large where the training rows are dense."""
+        return self.decision_function(X) + self.offset_  # type: ignore[no-any-return]
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return h - rho, which is negative outside."""
+        return self._evaluate(X)[:, 0]  # type: ignore[no-any-return]
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return 1 for rows inside and -1 for rows outside."""
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    @property
+    def offset_(self) -> float:
+        """The threshold rho."""
+        check_is_fitted(self)
+        return -float(self.expansion_.intercept[0])
+
+    @property
+    def loss(self) -> OneClass:
+        """The one-class loss."""
+        return OneClass(self.nu)
+
+    @property
+    def alpha(self) -> float:  # type: ignore[override]
+        """The regularisation, nu: another one would divide h and rho by a number."""
+        return self.nu
+
+    @property
+    def solver(self) -> DoublyStochastic:
+        """Doubly stochastic gradients with the steps of a strongly convex problem."""
+        return DoublyStochastic(
+            step=Plain(theta=1 / self.nu),
+            batch_size=BATCH_ROWS,
+            feature_block=BLOCK_COLUMNS,
+            max_features=MOST_FEATURES,
+        )
+
+    def _check_parameters(self) -> None:
+        require_share("nu", self.nu)
+        if isinstance(self.scales, str):
+            raise ValueError(
+                "Scales are learned from targets, which a detector has not: scales must be None or "
+                f"a number for each column; got {self.scales!r}."
+            )
+        if has_open_bandwidth(self.kernel):
+            raise ValueError(
+                "A bandwidth is found by targets, which a detector has not: give a number, or "
+                f'"median"; got {self.kernel!r}.'
+            )
+        super()._check_parameters()
+
+    def _meant(self, name: str) -> Any:
+        given = getattr(self, name)
+        return Gaussian(multiplier=MULTIPLIER) if name == "kernel" and is_auto(given) else given
+
+    def _kernel(self, features: Any, scaled: bool = False) -> Kernel:
+        return scaled_kernel(self._meant("kernel"), self.scales).placed(self._names)
+
+    def _rule(self, judged: bool, solver: Solver[Any]) -> Stop:
+        enough: Stop = Steps(ENOUGH_STEPS) if self.max_passes is None else Passes(self.max_passes)
+        return enough if self.max_seconds is None else enough | Seconds(self.max_seconds)
+
+    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, None]:
+        checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        return self._validated(X, reset=reset, ensure_min_samples=least, **checks), None
+
+    def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
+        return Inliers()

@@ -1,0 +1,154 @@
+"""KernelQuantileRegressor: several quantiles of a number from rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.metrics import d2_pinball_score
+
+from bochner.callbacks import Callback
+from bochner.component import Component
+from bochner.data import DataSource
+from bochner.estimators.inputs.schemas import targets_of
+from bochner.estimators.machines.regressor import NumberMachine
+from bochner.estimators.parameters.parameters import Hyperparameters
+from bochner.losses import Loss, Quantile
+
+
+class KernelQuantileRegressor(NumberMachine):
+    """Quantiles of a number given a row, all of them by one fit on the same functions.
+
+    Minimises the mean over the rows of sum_k pinball(y, f_k(x); tau_k) + alpha/2 |f_k|^2, where
+    pinball(y, f; tau) is tau (y - f) for y above f and (1 - tau) (f - y) below (Koenker and Bassett
+    1978, Regression quantiles; Takeuchi et al. 2006, Nonparametric quantile estimation), its kink
+    rounded off (`losses.Quantile`).
+
+    Quantiles do not cross, at no row: `predict` sorts those of a row. This rearrangement brings
+    them nearer to the true ones, or leaves them as near (Chernozhukov, Fernandez-Val and Galichon
+    2010, Quantile and probability curves without crossing, Proposition 4). Two may be equal.
+
+    Parameters
+    ----------
+    quantiles : sequence of floats
+        Which ones, between 0 and 1, in rising order.
+    kernel, features, solver, alpha
+        As in `KernelRegressor`. "auto" is random binning with backfitting where scales are
+        learned, Nystroem on few rows and for other kernels, and "dsg" on streams. alpha is in
+        units of the loss, so that alpha="auto" is divided by the deviation of the targets.
+    fit_intercept, scale, scales, tuning
+        As in `KernelRegressor`; scales are learned by the squared loss.
+    max_passes, max_seconds, early_stopping, tol, warm_start
+        As in `KernelRegressor`.
+    n_jobs, memory_budget, random_state, callbacks, verbose
+        As in `KernelRegressor`.
+
+    Attributes
+    ----------
+    loss_, kernel_, plan_, tuning_, relevance_, scaling_, warping_, expansion_, coef_, intercept_
+        As in `KernelRegressor`; the functions have a column for each quantile, for y of several
+        columns those of the first come first.
+    n_features_used_, n_iter_, history_, stopped_because_, binning_
+        As in `KernelRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelQuantileRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 3, size=(2_000, 1))
+    >>> y = np.sin(2 * X[:, 0]) + X[:, 0] * rng.normal(size=2_000)
+    >>> model = KernelQuantileRegressor(quantiles=[0.05, 0.95], random_state=0).fit(X, y)
+    >>> low, high = model.predict(X).T
+    >>> bool(0.85 < np.mean((low < y) & (y < high)) < 0.95), bool((low <= high).all())
+    (True, True)
+    """
+
+    families: ClassVar[dict[str, type[Component]]] = {
+        name: family for name, family in Hyperparameters.families.items() if name != "loss"
+    }
+
+    def __init__(
+        self,
+        quantiles: Any = (0.05, 0.5, 0.95),
+        kernel: Any = "auto",
+        features: Any = "auto",
+        solver: Any = "auto",
+        alpha: float | str = "auto",
+        *,
+        fit_intercept: bool = True,
+        scale: str | None = None,
+        scales: Any = "auto",
+        tuning: Any = "search",
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        early_stopping: bool | str = "auto",
+        tol: float = 0.02,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+        callbacks: Iterable[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            kernel,
+            "quantile",
+            features,
+            solver,
+            alpha,
+            fit_intercept=fit_intercept,
+            scale=scale,
+            scales=scales,
+            tuning=tuning,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            early_stopping=early_stopping,
+            tol=tol,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            memory_budget=memory_budget,
+            random_state=random_state,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.quantiles = quantiles
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean over the quantiles of D^2, the share of the pinball loss explained.
+
+        It is 1 for perfect predictions and 0 for the quantiles of y, whatever the row
+        (`sklearn.metrics.d2_pinball_score`).
+        """
+        if isinstance(X, DataSource):
+            y, sample_weight = targets_of(X)
+        found = np.moveaxis(self.predict(X), -1, 0)
+        scores = [
+            d2_pinball_score(y, one, alpha=share, sample_weight=sample_weight)
+            for share, one in zip(self._shares(), found, strict=True)
+        ]
+        return float(np.mean(scores))
+
+    def _loss(self) -> Any:
+        return Quantile(self._shares())
+
+    def _shares(self) -> tuple[float, ...]:
+        """Return the quantiles, refusing what are none."""
+        shares = np.asarray(self.quantiles)
+        numbers = shares.ndim == 1 and len(shares) > 0 and shares.dtype.kind == "f"
+        if not numbers or not ((shares > 0) & (shares < 1)).all():
+            raise ValueError(
+                "quantiles must be numbers between 0 and 1, without them, such as [0.05, 0.5, "
+                f"0.95]; got {self.quantiles!r}."
+            )
+        if not (np.diff(shares) > 0).all():
+            raise ValueError(
+                f"quantiles must be in rising order, each once; got {self.quantiles!r}. Give "
+                "sorted(set(quantiles))."
+            )
+        return tuple(shares.tolist())
+
+    def _copies(self, loss: Loss) -> int | None:
+        # Scales are learned from the targets themselves, by the squared loss.
+        return len(self._shares()) if isinstance(loss, Quantile) else None

@@ -1,0 +1,240 @@
+"""KernelRegressor: numbers from rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from bochner.callbacks import Callback
+from bochner.data import DataSource
+from bochner.estimators.inputs.schemas import SourceScore
+from bochner.estimators.inputs.targets import Numbers, Targets
+from bochner.estimators.machines.kernel_machine import KernelMachine, learns_from_streams
+from bochner.losses import Loss, Quantile, Regression
+
+
+class NumberMachine(SourceScore, RegressorMixin, KernelMachine):  # type: ignore[misc]
+    """Learning numbers from rows, one or several for each."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
+
+        With `warm_start` a second call goes on where the first one stopped: bit for bit like a
+        fit that was not interrupted, if the rows are the same; `max_passes` counts all passes.
+        """
+        return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
+
+    @available_if(learns_from_streams)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go through these rows once, in their order, in batches of their own.
+
+        The first call settles the bandwidth, the scaling and the number of columns.
+        """
+        return self._partial_fit(X, y, sample_weight)  # type: ignore[no-any-return]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predictions, float32 for float32 rows."""
+        values = self._evaluate(X)
+        return self._setup.targets.restore(values)  # type: ignore[attr-defined,no-any-return]
+
+    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+        return self._numbers(X, y, reset=reset, least=least)
+
+    def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
+        if not isinstance(loss, Regression):
+            raise ValueError(
+                f"A regressor needs a loss for numbers; {type(loss).__name__} is for labels. Use "
+                "loss='squared', or KernelClassifier."
+            )
+        y = source.sample(1).y
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"{name} needs targets: give y, or blocks (X, y).")
+        return Numbers.learn(y, self._copies(loss))
+
+    def _copies(self, loss: Loss) -> int | None:
+        """Return how many predictions a loss has of one number, None for one."""
+        return None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class KernelRegressor(NumberMachine):
+    """Kernel regression on data of any size.
+
+    Minimises mean loss + alpha/2 |f|^2 over f(x) = sum of functions of the kernel + intercept, the
+    squared loss being 1/2 (f - y)^2.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        The name of one, such as "gaussian", "laplacian" or "matern", "precomputed" (X holds the
+        kernel's values), a component of `bochner.kernels` or a function k(A, B); "auto" means
+        what learned scales say, else "laplacian" for bins and "gaussian" for others. A bandwidth
+        "median" is taken from a sample of the rows, "auto" by held-out ones (`kernel__bandwidth`).
+    loss : str or Loss
+        "squared"; "absolute" (the median), "quantile", "huber" and "epsilon_insensitive" for
+        targets with outliers, "squared_epsilon_insensitive"; or a component of `bochner.losses`,
+        such as `losses.Huber(delta=0.5)`: delta and epsilon are in units of the targets. Kinks are
+        rounded off within a width that the targets tell (`loss_`).
+    features : str or FeatureMap
+        "centers", the kernel at all training rows, or `features.Centers(size, choice, given)`;
+        "fourier", random waves without end, or `features.Fourier(size)`; "binning", random
+        grids for tables, also with categories, or `features.Binning(grids)`; "random", those
+        of the kernel; others in `bochner.features`. "auto": those that the solver is made for.
+    solver : str or Solver
+        Centres: "direct" (exact, squared loss), "eigenpro", "pegasos" (plain gradients),
+        "nystroem". Fourier features: "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the
+        same, reusing old features). A finite number of features: "eigenpro", "cg" (conjugate
+        gradients, squared loss), "newton" (other smooth losses). Bins: the latter two,
+        "backfitting", "coordinate" (leaves few bins), "averaged" (streams). Or a component of
+        `bochner.solvers`. "auto", for auto features: exact up to 3,000 rows; bins where scales are
+        learned for a Laplacian; else "eigenpro", or "nystroem" with 5,000 centres if a sample says
+        that more gain little; beyond, bins for products over columns, "nystroem" or "dsg".
+        Streams: "dsg". `plan(X, y)` tells which.
+    alpha : float or "auto"
+        The regularisation; "auto" leaves it to the solver: 0 for "eigenpro" and "pegasos", which
+        early stopping regularises, 0.1 / rows (or what was learned with scales) for "direct",
+        "nystroem", "newton", "cg", "backfitting", 1 / rows for "coordinate", else 1e-7. For losses
+        with kinks that is divided by the deviation expected to be left of the targets, for
+        "quantile" by twice that.
+    quantile : float or None
+        Which one, between 0 and 1, for loss="quantile"; None is the median.
+    fit_intercept : bool
+        Whether f has an unpenalised constant.
+    scale : None, "standard" or "range"
+        Columns to mean 0 and standard deviation 1, or to [0, 1], learned from the rows (from the
+        first ones of an iterator) and kept with the model.
+    scales : "auto", "learn", None or array-like of n_columns numbers
+        What the columns are divided by before the kernel sees them. "learn" finds a scale for each
+        on held-out rows of a sample, with it a bandwidth and, for solvers of kernel ridge
+        regression, alpha; kernel "auto" is then the Laplacian or the Gaussian, whichever is better.
+        "auto" learns them from over 3,000 rows of up to 256 columns if all else is "auto", too.
+    tuning : str or Tuning
+        How scales are learned: "search", or a component of `bochner.tuning`.
+    max_passes, max_seconds : number or None
+        Limits; a fit that ends by them before it converged warns and says how far it is.
+    early_stopping : "auto" or bool
+        Whether to hold out a tenth of the rows (at most 2,500, chosen by a hash of the row number)
+        and to stop when their loss stops falling. "auto": if no `max_passes` is given and there
+        are at least 1,000 rows (or nobody knows how many) that can be read more than once; not
+        for "direct". EigenPro learns the held-out rows in a last pass.
+    tol : float
+        How much the loss has to fall to be worth going on: relative, on held-out rows over the
+        last five looks (20 steps), or two to six passes of solvers that look once a pass; without
+        held-out rows a tenth of it, relative to the first value, on the training rows over the
+        last three passes (32 steps at least), where solvers have no tolerance of their own.
+    warm_start : bool
+        Whether `fit` goes on from where the last one stopped.
+    n_jobs : int or None
+        Threads; None means all cores. The results are the same for any number.
+    memory_budget : int, str or None
+        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
+        free memory. It changes no result but that of bins on streams ("averaged"): what does not
+        fit has weight 0. The solver that "auto" takes may depend on both this and `n_jobs`.
+    random_state : int, RandomState, Generator or None
+        Determines the features, the order of the rows and the held-out rows.
+    callbacks : iterable of callables or None
+        Told the progress after every batch (`bochner.callbacks`).
+    verbose : bool
+        Whether to draw a progress bar.
+
+    Attributes
+    ----------
+    n_features_used_ : int
+        How many functions of the basis have a weight, which may be 0.
+    n_iter_ : int
+        Passes over the rows, the last one perhaps not finished.
+    history_ : dict of lists
+        Losses, rows and seconds after every batch.
+    stopped_because_ : str
+        Why the fit ended.
+    coef_, intercept_ : arrays
+        The constants, and the weights of centres, or of the columns that `RandomFourier` or
+        `RandomBinning` gives for the same kernel, size and random_state (not for endless features
+        nor for "averaged", which meets the rows in another order).
+    binning_ : BinningDiagnostics
+        For bins: how many there are, and how finely they cut the rows.
+    tuning_, relevance_ : Tuned, array
+        With learned scales: what was found and whether it helped, and by what share the error on
+        held-out rows rises without a column.
+    kernel_, loss_, plan_, scaling_, warping_, expansion_
+        The kernel with its bandwidth, the loss, what "auto" chose and why, scaling and maps of the
+        columns or None, and the fitted function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(2_000, 1))
+    >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=2_000)
+    >>> model = KernelRegressor(random_state=0).fit(X, y)
+    >>> float(np.abs(model.predict(X) - np.sin(2 * X[:, 0])).max()) < 0.2
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        loss: Any = "squared",
+        features: Any = "auto",
+        solver: Any = "auto",
+        alpha: float | str = "auto",
+        *,
+        quantile: float | None = None,
+        fit_intercept: bool = True,
+        scale: str | None = None,
+        scales: Any = "auto",
+        tuning: Any = "search",
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        early_stopping: bool | str = "auto",
+        tol: float = 0.02,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+        callbacks: Iterable[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            kernel,
+            loss,
+            features,
+            solver,
+            alpha,
+            fit_intercept=fit_intercept,
+            scale=scale,
+            scales=scales,
+            tuning=tuning,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            early_stopping=early_stopping,
+            tol=tol,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            memory_budget=memory_budget,
+            random_state=random_state,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.quantile = quantile
+
+    def _loss(self) -> Any:
+        if self.quantile is None:
+            return self.loss
+        if not isinstance(self.loss, str) or self.loss != "quantile":
+            raise ValueError(
+                f"quantile={self.quantile!r} is for loss='quantile'; got loss={self.loss!r}. Leave "
+                "quantile=None, or give that loss."
+            )
+        return Quantile(self.quantile)

@@ -1,0 +1,1 @@
+"""Hyperparameters: what they may be, and components that are given by name."""

@@ -1,0 +1,1 @@
+"""Features of kernels as scikit-learn's transformers."""

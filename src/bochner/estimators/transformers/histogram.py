@@ -1,0 +1,161 @@
+"""Random features of kernels of histograms as transformers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bochner.estimators.transformers.base import HistogramTransformer
+from bochner.features import AdditiveHomogeneous as AdditiveHomogeneousMap
+from bochner.features import HistogramFourier as HistogramFourierMap
+from bochner.features import RandomLaplace as RandomLaplaceMap
+
+
+class AdditiveHomogeneous(HistogramTransformer):
+    """Features of an additive homogeneous kernel of histograms.
+
+    A linear model on the waves sqrt(w x_j) cos(omega log x_j) and sqrt(w x_j) sin(omega log x_j),
+    a few for each column, is close to a kernel machine with the chi squared, intersection,
+    Jensen-Shannon or Hellinger kernel (Vedaldi and Zisserman 2012, Efficient additive kernels via
+    explicit feature maps). The transformer is the feature map of the same name in
+    `bochner.features`.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        "chi_squared", "intersection", "jensen_shannon" or "hellinger". "auto" means "chi_squared".
+    size : int
+        The number of features, at most 129 times the number of columns; 3 or 5 times it is good.
+        One less if what is left beside one for each column is odd. With fewer than columns, columns
+        are drawn.
+    random_state : int, RandomState, Generator or None
+        Determines what is drawn, and the sample.
+    n_jobs : int or None
+        The number of threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None
+        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
+        free memory. The result does not depend on it.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with its numbers.
+    basis_ : DenseBasis
+        The features.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import AdditiveHomogeneous
+    >>> X = np.random.default_rng(0).dirichlet(np.ones(8), size=100)
+    >>> AdditiveHomogeneous(size=40, random_state=0).fit_transform(X).shape
+    (100, 40)
+    """
+
+    own_kernel: ClassVar[str] = "chi_squared"
+
+    def _features(self) -> AdditiveHomogeneousMap:
+        return AdditiveHomogeneousMap(self.size)
+
+
+class HistogramFourier(HistogramTransformer):
+    """Random Fourier features of exponentiated and of skewed kernels of histograms.
+
+    Rows are mapped so that the kernel is shift-invariant: exponentiated chi squared is a Gaussian
+    of the features of chi squared (Sreekanth, Vedaldi, Jawahar and Zisserman 2010, Generalized RBF
+    feature maps for efficient detection), skewed chi squared a kernel of logarithms (Li, Ionescu
+    and Sminchisescu 2010). The transformer is the feature map of the same name in
+    `bochner.features`.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        "exponentiated_chi_squared", Exponentiated(...) of another additive kernel, or
+        "skewed_chi_squared". A bandwidth "median" is taken from a sample of the rows. "auto" means
+        "exponentiated_chi_squared".
+    size : int
+        The number of features, even: a cosine and a sine for each frequency.
+    random_state : int, RandomState, Generator or None
+        Determines what is drawn, and the sample.
+    n_jobs : int or None
+        The number of threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None
+        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
+        free memory. The result does not depend on it.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with its numbers.
+    basis_ : DenseBasis
+        The features.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import HistogramFourier
+    >>> X = np.random.default_rng(0).dirichlet(np.ones(8), size=100)
+    >>> HistogramFourier(size=40, random_state=0).fit_transform(X).shape
+    (100, 40)
+    """
+
+    own_kernel: ClassVar[str] = "exponentiated_chi_squared"
+
+    def _features(self) -> HistogramFourierMap:
+        return HistogramFourierMap(self.size)
+
+
+class RandomLaplace(HistogramTransformer):
+    """Random Laplace features of a semigroup kernel of histograms.
+
+    A linear model on phi(x) = (exp(-omega_1'x), exp(-omega_2'x), ...) / sqrt(size) is close to a
+    kernel machine, since E phi(x)'phi(y) = k(x + y) (Yang, Sindhwani, Fan, Avron and Mahoney 2014,
+    Random Laplace feature maps for semigroup kernels on histograms). The transformer is the feature
+    map of the same name in `bochner.features`.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        "reciprocal_semigroup" or "exponential_semigroup". A bandwidth "median" is taken from a
+        sample of the rows. "auto" means "reciprocal_semigroup".
+    size : int
+        The number of features.
+    random_state : int, RandomState, Generator or None
+        Determines what is drawn, and the sample.
+    n_jobs : int or None
+        The number of threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None
+        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
+        free memory. The result does not depend on it.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with its numbers.
+    basis_ : DenseBasis
+        The features.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import RandomLaplace
+    >>> X = np.random.default_rng(0).dirichlet(np.ones(8), size=100)
+    >>> RandomLaplace(size=40, random_state=0).fit_transform(X).shape
+    (100, 40)
+    """
+
+    own_kernel: ClassVar[str] = "reciprocal_semigroup"
+
+    def _features(self) -> RandomLaplaceMap:
+        return RandomLaplaceMap(self.size)

@@ -1,0 +1,75 @@
+"""NystroemMap: whitened kernel functions at centres as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from bochner.estimators.transformers.base import FeatureTransformer
+from bochner.features import NystroemFeatures
+
+
+class NystroemMap(FeatureTransformer):
+    """Nystroem features of any kernel: k(x, Z) at centres Z, whitened.
+
+    With k(Z, Z) = V D V' the features are phi(x) = D^-1/2 V'k(Z, x), so that phi(x)'phi(y) =
+    k(x, Z) k(Z, Z)^-1 k(Z, y) is exact at the centres (Williams and Seeger 2001, Using the Nystroem
+    method to speed up kernel machines). The first features carry most of the kernel; there are
+    fewer than centres where k(Z, Z) has fewer eigenvalues above rounding.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        Any kernel. A bandwidth "median" is taken from a sample of the rows. "auto" means
+        "gaussian".
+    size : int
+        The number of centres.
+    choice : "uniform", "kmeans" or "pivoted"
+        Centres are rows at random, means of clusters, or rows by randomly pivoted Cholesky.
+    given : array-like of shape (n_centers, n_columns) or None
+        Centres to take instead.
+    random_state : int, RandomState, Generator or None
+        Determines the centres and the sample.
+    n_jobs : int or None
+        The number of threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None
+        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
+        free memory. The result does not depend on it.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with its bandwidth.
+    basis_ : NystroemBasis
+        The features.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.estimators.transformers.nystroem import NystroemMap
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> NystroemMap("laplacian", size=100, choice="pivoted", random_state=0).fit_transform(X).shape
+    (500, 100)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        size: int = 1024,
+        choice: str = "uniform",
+        given: ArrayLike | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+    ) -> None:
+        super().__init__(kernel, size, random_state, n_jobs, memory_budget)
+        self.choice = choice
+        self.given = given
+
+    def _features(self) -> NystroemFeatures:
+        return NystroemFeatures(self.size, self.choice, self.given)

@@ -1,0 +1,1 @@
+"""Two samples: density ratios, tests and witness functions."""

@@ -1,0 +1,188 @@
+"""Displays of bands: a mean with its interval, and quantiles within each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.report.axes import axes
+from bochner.report.pictures import some
+
+
+def along(X: Any, column: int) -> NDArray[np.float64]:
+    """Return a column of rows, dense, sparse or of a data frame."""
+    if hasattr(X, "iloc"):
+        return np.asarray(X.iloc[:, column], dtype=np.float64)
+    if hasattr(X, "toarray"):
+        return np.asarray(X[:, [column]].toarray()[:, 0], dtype=np.float64)
+    return np.asarray(X, dtype=np.float64)[:, column]
+
+
+def sorted_rows(x: Any, *columns: Any) -> tuple[Any, ...]:
+    """Return x and columns, in the order of x and at most as many rows as a picture can show."""
+    x = np.asarray(x, dtype=np.float64)
+    order = np.argsort(x, kind="stable")[some(len(x))]
+    found = [None if c is None else np.asarray(c, dtype=np.float64)[order] for c in columns]
+    return (x[order], *found)
+
+
+class ConfidenceDisplay:
+    """The mean of a prediction along a column, and a band that holds a share of the truth.
+
+    Parameters
+    ----------
+    x : array of n numbers
+        Where the predictions are: a column, or the rows' numbers.
+    mean, deviation : arrays of n numbers
+    truth : array of n numbers or None
+    level : float
+        The share that the band is to hold.
+
+    Attributes
+    ----------
+    ax_, figure_
+        After `plot`, the axes and the figure drawn on.
+
+    Examples
+    --------
+    >>> display = ConfidenceDisplay([0.0, 1.0], [0.0, 2.0], [1.0, 1.0], level=0.95)
+    >>> display.low.round(2), display.high.round(2)
+    (array([-1.96,  0.04]), array([1.96, 3.96]))
+    """
+
+    def __init__(
+        self, x: Any, mean: Any, deviation: Any, *, truth: Any = None, level: float = 0.9
+    ) -> None:
+        from scipy.stats import norm
+
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
+        columns = sorted_rows(x, mean, deviation, truth)
+        self.x, self.mean, self.deviation, self.truth = columns
+        self.level = level
+        reach = norm.ppf(0.5 + level / 2) * np.asarray(self.deviation)
+        self.low, self.high = self.mean - reach, self.mean + reach
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        column: int = 0,
+        level: float = 0.9,
+        ax: Any = None,
+    ) -> ConfidenceDisplay:
+        """Draw what a Gaussian process says about rows, along one of their columns.
+
+        The band is that of observations: the noise of the process, if it has one, is in it.
+        """
+        mean, deviation = estimator.predict(X, return_std=True)
+        deviation = np.sqrt(np.square(deviation) + getattr(estimator, "noise_", 0.0))
+        return cls(along(X, column), mean, deviation, truth=y, level=level).plot(ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        truth: Any,
+        mean: Any,
+        deviation: Any,
+        *,
+        x: Any = None,
+        level: float = 0.9,
+        ax: Any = None,
+    ) -> ConfidenceDisplay:
+        """Draw predictions along x, or in the order of the mean."""
+        x = np.argsort(np.argsort(mean, kind="stable")) if x is None else x
+        return cls(x, mean, deviation, truth=truth, level=level).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> ConfidenceDisplay:
+        """Draw the band, the mean and the truth; return self."""
+        ax = axes(ax)
+        ax.fill_between(self.x, self.low, self.high, alpha=0.25, lw=0, label=f"{self.level:.0%}")
+        ax.plot(self.x, self.mean, label="mean")
+        if self.truth is not None:
+            ax.plot(self.x, self.truth, ".", markersize=3, alpha=0.5, label="truth")
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class QuantileDisplay:
+    """Predicted quantiles along a column: pairs of them are bands, a middle one is a line.
+
+    Parameters
+    ----------
+    x : array of n numbers
+    predicted : array (n, number of quantiles)
+    quantiles : sequence of floats
+    truth : array of n numbers or None
+
+    Attributes
+    ----------
+    ax_, figure_
+        After `plot`, the axes and the figure drawn on.
+
+    Examples
+    --------
+    >>> display = QuantileDisplay([1.0, 0.0], [[2, 3], [0, 1]], [0.1, 0.9])
+    >>> display.predicted
+    array([[0., 1.], [2., 3.]])
+    """
+
+    def __init__(
+        self, x: Any, predicted: Any, quantiles: Sequence[float], *, truth: Any = None
+    ) -> None:
+        self.quantiles = [float(quantile) for quantile in quantiles]
+        self.x, self.predicted, self.truth = sorted_rows(x, predicted, truth)
+        if self.predicted.ndim != 2 or self.predicted.shape[1] != len(self.quantiles):
+            raise ValueError(
+                f"predicted must have a column for each of {len(self.quantiles)} quantiles; got an "
+                f"array of shape {self.predicted.shape}."
+            )
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any = None, *, column: int = 0, ax: Any = None
+    ) -> QuantileDisplay:
+        """Draw what a `KernelQuantileRegressor` says about rows, along one of their columns."""
+        said = estimator.predict(X)
+        return cls(along(X, column), said, estimator.quantiles, truth=y).plot(ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        truth: Any,
+        predicted: Any,
+        quantiles: Sequence[float],
+        *,
+        x: Any = None,
+        ax: Any = None,
+    ) -> QuantileDisplay:
+        """Draw predictions along x, or in the order of their mean."""
+        if x is None:
+            x = np.argsort(np.argsort(np.mean(predicted, axis=1), kind="stable"))
+        return cls(x, predicted, quantiles, truth=truth).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> QuantileDisplay:
+        """Draw bands, lines and the truth; return self."""
+        ax = axes(ax)
+        count = len(self.quantiles)
+        for low in range(count // 2):
+            high = count - 1 - low
+            label = f"{self.quantiles[low]:g} to {self.quantiles[high]:g}"
+            edges = (self.predicted[:, low], self.predicted[:, high])
+            ax.fill_between(self.x, *edges, alpha=0.25, lw=0, color="C0", label=label)
+        if count % 2:
+            middle = count // 2
+            label = f"{self.quantiles[middle]:g}"
+            ax.plot(self.x, self.predicted[:, middle], color="C0", label=label)
+        if self.truth is not None:
+            ax.plot(self.x, self.truth, ".", markersize=3, alpha=0.5, color="C1", label="truth")
+        ax.legend(title="quantiles")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,1 @@
+"""Solvers that are made for bins."""

@@ -1,0 +1,246 @@
+"""AveragedGradient: one pass over a stream of rows, whose bins are met as they come."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.bins.row_steps import BinRecords, RowSteps
+from bochner.data import Batch
+from bochner.features import BinningBasis, BinningDiagnostics
+from bochner.problem import Expansion, Problem
+from bochner.solvers.initialization import best_constant, curvature
+from bochner.solvers.solver import Memo, Solver, State
+
+BATCH_ROWS = 16_384
+LINEAR_ROWS = 64  # whose slopes are taken at once; they change in between by the curvature
+BIN_BYTES = 60  # a bin and output: a record of 24 with room to grow, and a place in the table
+
+
+@dataclass
+class AveragedGradientState(State):
+    """The bins met so far with their records, `most` of each grid."""
+
+    basis: BinningBasis
+    records: BinRecords
+    most: int
+    pass_loss: float = 0.0
+    pass_rows: float = 0.0
+
+
+@dataclass
+class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
+    r"""Averaged stochastic gradients on the bins of a stream, row by row.
+
+    A row lies in one bin b of each grid, f = h sum_b w_b + intercept. With the slope g of its loss
+    (curved by at most c), N_b rows so far in the bin, of N in all, and M_b = N_b^(-1/2), it does
+
+        w_b <- (w_b - l M_b h g) / (1 + l M_b alpha N / N_b),   l = step / (c h^2 sum_b M_b),
+
+    the intercept likewise, as a bin of all rows and height 1 without alpha. For alpha = 0 this
+    moves f at the row itself by -step g / c, whatever the number of grids: the projection of
+    Kaczmarz (step = 1 meets the target of a squared loss), in a metric in which rare bins learn
+    fast and common ones average the noise out. Of the gradient of the mean loss + alpha/2 |w|^2
+    in w_b, h mean(g [x in b]) + alpha w_b, a row has the second part only if it is in the bin,
+    which N_b of N rows are: hence alpha N / N_b, taken implicitly so that it cannot overshoot.
+
+    A step of constant length keeps the noise of the last rows; predictions come from the mean of
+    the iterates, which has the best possible rate in one pass (Bach and Moulines 2013,
+    Non-strongly-convex smooth stochastic approximation with convergence rate O(1/n), Theorem 1;
+    Polyak and Juditsky 1992). A row of twice the mean weight makes a step of twice the length; all
+    are shorter where the heaviest row would else go beyond its target.
+
+    Parameters
+    ----------
+    step : float
+        How much of a row's own error one step takes away, above 0 and at most 1.
+    averaging : float
+        The iterate after t rows has importance t^averaging in the mean; 0 is the plain mean.
+    most_bins : int or "auto"
+        The largest number of bins, shared evenly by the grids; rows in others have weight 0 there.
+        "auto": what the memory budget holds, about 60 bytes a bin and output.
+
+    Examples
+    --------
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Binning
+    >>> from bochner.kernels import Laplacian
+    >>> from bochner.loop import run
+    >>> from bochner.losses import Squared
+    >>> from bochner.stopping import OnePass
+    >>> X = np.random.default_rng(0).uniform(size=(20_000, 1))
+    >>> source = ArraySource(X, np.sin(6 * X))
+    >>> basis = Binning(64).build(Laplacian(0.5), source.sample(1_000), seed=0)
+    >>> problem = Problem(basis, Squared(), alpha=1e-6, outputs=1)
+    >>> solution = run(AveragedGradient(), problem, source, stop=OnePass())
+    >>> bool(np.abs(solution.expansion(X) - np.sin(6 * X)).mean() < 0.03)
+    True
+    """
+
+    state_type: ClassVar[type[Any]] = AveragedGradientState
+    basis_type: ClassVar[type[Any]] = BinningBasis
+
+    step: float = 0.5
+    averaging: float = 1.0
+    most_bins: int | str = "auto"
+
+    def check(self, problem: Problem) -> None:
+        """Refuse values out of range, and a basis that is not made of bins."""
+        super().check(problem)
+        if not 0 < self.step <= 1:
+            raise ValueError(f"step must be above 0 and at most 1; got {self.step!r}.")
+        if not 0 <= self.averaging < np.inf:
+            raise ValueError(
+                f"averaging must be a finite number from 0 on; got {self.averaging!r}."
+            )
+        self._check_most_bins(len(cast(BinningBasis, problem.basis).grids))
+
+    def home(self, rows: int | None) -> Any:
+        """Return bins."""
+        return "binning"
+
+    def rows_per_batch(self, problem: Problem) -> int:
+        """Return 16,384, or all rows if there are fewer; rows are taken one by one anyway."""
+        return BATCH_ROWS if problem.rows is None else min(BATCH_ROWS, problem.rows)
+
+    def init(self, problem: Problem, sample: Batch) -> AveragedGradientState:
+        """Return the constant that fits the sample best, with the bins of the problem's basis."""
+        basis = deepcopy(cast(BinningBasis, problem.basis))  # other fits must not meet our bins
+        records = BinRecords.empty(len(basis.grids), problem.outputs)
+        records.intercept[:] = best_constant(problem, sample)
+        records.reserve(basis.counts, most=0)
+        most = self._most(basis, problem.outputs)
+        return AveragedGradientState(0.0, 0.0, [], basis=basis, records=records, most=most)
+
+    def continued(
+        self, problem: Problem, expansion: Expansion, rows_in_bins: NDArray[Any]
+    ) -> AveragedGradientState:
+        """Return a state that goes on from a function found otherwise on so many rows a bin."""
+        basis = cast(BinningBasis, expansion.basis)
+        records = BinRecords.empty(len(basis.grids), problem.outputs)
+        records.reserve(basis.counts, most=0)
+        records.adopt(basis.counts, expansion.weights, rows_in_bins, self.averaging)
+        records.intercept[:] = expansion.intercept
+        most = self._most(basis, problem.outputs)
+        return AveragedGradientState(0.0, 0.0, [], basis=basis, records=records, most=most)
+
+    def advance(
+        self, problem: Problem, state: AveragedGradientState, batch: Batch
+    ) -> AveragedGradientState:
+        """Return the state after each row has moved the weights."""
+        if batch.weight is not None:
+            batch = batch[batch.weight > 0]
+        if len(batch) == 0:
+            return state
+        state.basis, code = state.basis.extended(batch.X, state.most)
+        state.records.reserve(state.basis.counts, state.most)
+        return self._walk(problem, state, code.T, batch)
+
+    def end_pass(self, problem: Problem, state: AveragedGradientState) -> AveragedGradientState:
+        """Close the pass's mean loss."""
+        if state.pass_rows > 0:
+            state.pass_losses.append(state.pass_loss / state.pass_rows)
+        state.pass_loss = state.pass_rows = 0.0
+        return state
+
+    def expansion(self, problem: Problem, state: AveragedGradientState) -> Expansion:
+        """Return the mean of the iterates."""
+        records, counts = state.records, state.basis.counts
+        parts = [
+            records.mean(start, start + count)
+            for start, count in zip(records.starts, counts, strict=False)
+        ]
+        return Expansion(state.basis, np.concatenate(parts), records.mean(0, 1)[0])
+
+    def on_new_rows(self, problem: Problem, state: AveragedGradientState) -> AveragedGradientState:
+        """Go on: nothing is known of single rows. Grids that the problem has more are added."""
+        state.pass_loss = state.pass_rows = 0.0
+        before = state.basis
+        more = cast(BinningBasis, problem.basis).grids[len(before.grids) :]
+        if more:
+            state.basis = before.with_grids(more)
+            state.records.add_grids(len(more), before.height / state.basis.height)
+            state.most = max(1, state.most * len(before.grids) // len(state.basis.grids))
+        return state
+
+    def size(self, state: AveragedGradientState) -> int:
+        """Return the number of bins."""
+        return state.basis.size
+
+    def diagnostics(self, state: AveragedGradientState) -> BinningDiagnostics:
+        """Return how finely the grids cut the rows that have been met."""
+        return BinningDiagnostics.of(state.basis, state.records.rows(state.basis.counts))
+
+    def memo(self, problem: Problem, rows: Batch) -> Memo:
+        """Return rows to be looked at again; as the bins grow, only the rows are worth keeping."""
+        return Memo(rows.X)
+
+    def predictions(
+        self, problem: Problem, state: AveragedGradientState, memo: Memo
+    ) -> NDArray[Any]:
+        """Evaluate the function at the rows of a memo."""
+        return self.expansion(problem, state)(memo.code)
+
+    def _walk(
+        self,
+        problem: Problem,
+        state: AveragedGradientState,
+        codes: NDArray[np.int32],
+        batch: Batch,
+    ) -> AveragedGradientState:
+        assert batch.y is not None  # a batch without targets does not get this far
+        weight = np.ones(len(batch)) if batch.weight is None else batch.weight.astype(np.float64)
+        rule, values, moved = self._rule(problem, state), [], 0.0
+        for top in range(0, len(batch), LINEAR_ROWS):
+            part = slice(top, top + LINEAR_ROWS)
+            f = rule.values(codes[:, part], state.records)
+            slopes = np.ascontiguousarray(problem.loss.gradient(batch.y[part], f), np.float64)
+            moved += rule.take(codes[:, part], state.records, f, slopes, weight[part])
+            values.append(f)
+        losses = problem.loss.value(batch.y, np.concatenate(values))
+        return account(state, losses, weight, moved)
+
+    def _rule(self, problem: Problem, state: AveragedGradientState) -> RowSteps:
+        return RowSteps(
+            height=state.basis.height,
+            curvature=curvature(problem.loss),
+            alpha=problem.alpha,
+            step=self.step,
+            averaging=self.averaging,
+            intercept=problem.intercept,
+        )
+
+    def _most(self, basis: BinningBasis, outputs: int) -> int:
+        """Return the largest number of bins of a grid."""
+        grids = len(basis.grids)
+        if self.most_bins == "auto":
+            return max(1, basis.memory // (BIN_BYTES * outputs * grids))
+        return int(self.most_bins) // grids
+
+    def _check_most_bins(self, grids: int) -> None:
+        given = self.most_bins
+        whole = isinstance(given, Integral) and not isinstance(given, bool)
+        if given != "auto" and not (whole and int(given) >= grids):
+            raise ValueError(
+                f"most_bins must be 'auto' or a whole number from {grids} on, a bin for each of "
+                f"the {grids} grids; got {given!r}."
+            )
+
+
+def account(
+    state: AveragedGradientState,
+    losses: NDArray[Any],
+    weight: NDArray[np.float64],
+    moved: float,
+) -> AveragedGradientState:
+    """Note the losses of rows before their steps, and how far the weights moved."""
+    total, rows = float(losses @ weight), float(weight.sum())
+    state.loss, state.moved = total / rows, float(np.sqrt(moved))
+    state.pass_loss += total
+    state.pass_rows += rows
+    return state

@@ -1,0 +1,531 @@
+"""CoordinateDescent: all bins of a grid at once, one grid after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.bins.minima import minimized
+from bochner.compute.bins.segments import TILE_ENTRIES, Column, Entries, Table, joined
+from bochner.compute.pool import each_tile, sum_tiles
+from bochner.data import Batch
+from bochner.features import BinningBasis, Group
+from bochner.losses import Quadratic, Smooth
+from bochner.problem import Expansion, Problem
+from bochner.solvers.initialization import best_constant
+from bochner.solvers.passes.conjugate_gradient import require_tolerance
+from bochner.solvers.solver import Solver, State
+
+SHARES = {"l1": 1.0, "l2": 0.0}
+FLATTEST = 0.01  # of the curvature bound: a flatter loss would make steps that are never kept
+LEAST_RISE = 1e-14  # of the mean loss: a rise below is none
+MOST_ACTIVE = 0.5  # of a grid's bins: with more, a list of them is not worth its memory
+BATCH_ROWS = 65_536
+MOST_BETWEEN = 10  # passes through the active bins between two through all
+SMALL_FALL = 0.1  # of the last full pass's: the active bins are nearly done
+LOOSE = 10.0  # times the tolerance is close enough on the way along the path
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """The elastic net: l1 |w|_1 + l2/2 |w|^2 (Zou and Hastie 2005, section 2).
+
+    Parameters
+    ----------
+    l1, l2 : float
+        Factors from 0 on.
+
+    Examples
+    --------
+    >>> Penalty.of("l1", 0.5)
+    Penalty(l1=0.5, l2=0.0)
+    >>> Penalty.of(0.5, 2.0).value(np.array([[3.0], [-1.0]]))
+    9.0
+    """
+
+    l1: float
+    l2: float
+
+    @classmethod
+    def of(cls, given: Any, alpha: float) -> Penalty:
+        """Return alpha times "l1", "l2", or a mixture with this share of L1."""
+        share = share_of_l1(given)
+        return cls(alpha * share, alpha * (1.0 - share))
+
+    def value(self, weights: NDArray[np.float64]) -> float:
+        """Return what all weights cost."""
+        return float(self.each(weights).sum())
+
+    def each(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what each weight costs."""
+        return self.l1 * np.abs(weights) + 0.5 * self.l2 * weights * weights
+
+
+def share_of_l1(given: Any) -> float:
+    """Return how much of a penalty is L1, between 0 and 1."""
+    if isinstance(given, str) and given in SHARES:
+        return SHARES[given]
+    if isinstance(given, Real) and not isinstance(given, bool) and 0.0 <= float(given) <= 1.0:
+        return float(given)
+    raise ValueError(
+        "penalty must be 'l1', 'l2', or the share of L1 in a mixture, a number between 0 and 1; "
+        f"got {given!r}."
+    )
+
+
+@dataclass
+class FittedRows:
+    """All rows with their predictions f, and what the loss says of them.
+
+    `table` holds the slopes and curvatures of each row times its weight; `mass` is the sum of the
+    weights, and `total` the mean loss.
+    """
+
+    f: Table
+    table: NDArray[np.float32]
+    mass: float
+    total: float
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins of a grid: the entries of their rows, and their weights (bins, outputs).
+
+    A bin's function is `height` at its rows.
+    """
+
+    entries: Entries
+    weights: Table
+    height: float
+    penalty: Penalty
+
+
+@dataclass(frozen=True)
+class Descent:
+    """A step in bins of a grid, for rows with targets `y` and weights `weight`.
+
+    With g and h the sums over a bin's rows of the loss's first and second derivatives, times the
+    height and its square, over the mass: each weight goes to the minimum of the quadratic with
+    this slope and curvature plus the penalty (Wu, Yen et al. 2016, Eq. 26, with h in place of a
+    constant), or half as far again where it keeps its sign. For a quadratic loss that is the
+    minimum over the grid, over-relaxed; it falls all the same. Otherwise the bins whose objective
+    rose take the curvature bound for h instead, with which it cannot rise.
+
+    The outputs of a bin move together; where they disturb each other the loss has a diagonal
+    bound. Only rows whose bin moved are looked at again.
+    """
+
+    loss: Smooth
+    y: NDArray[Any]
+    weight: NDArray[Any]
+
+    def rows_at(self, f: Table) -> FittedRows:
+        """Return the rows with given predictions."""
+        table = np.empty((len(f), 2 * f.shape[1]), np.float32)
+
+        def fill(top: int, bottom: int) -> NDArray[np.float64]:
+            part = slice(top, bottom)
+            y, weight = self.y[part], self.weight[part]
+            table[part] = weight[:, None] * self.loss.derivatives(y, f[part], self._floor)
+            losses = weight * self.loss.value(y, f[part])
+            return np.array([losses.sum(), weight.sum(dtype=np.float64)])
+
+        total, mass = sum_tiles(fill, len(f), TILE_ENTRIES, (2,))
+        return FittedRows(f, table, float(mass), float(total / mass))
+
+    def steep(
+        self, rows: FittedRows, column: Column, weights: Table, height: float, l1: float
+    ) -> NDArray[np.int64]:
+        """Return the bins that have a weight, or |g| above `l1` so that they get one."""
+        return column.steep(rows.table, weights, l1 * rows.mass / height)
+
+    def sums(self, rows: FittedRows, bins: Bins) -> Table:
+        """Return g and h of each bin and output."""
+        outputs, factor = rows.f.shape[1], bins.height / rows.mass
+        sums = bins.entries.sums(rows.table, 0, 2 * outputs)
+        sums[:, :outputs] *= factor
+        sums[:, outputs:] *= factor * bins.height
+        return sums
+
+    def take(self, rows: FittedRows, bins: Bins) -> tuple[Table, float]:
+        """Move the predictions; return the new weights, and by how much the model fell."""
+        if not len(self.y) == len(rows.f) == len(rows.table):
+            raise ValueError(f"There are {len(self.y)} rows; the state is of {len(rows.f)}.")
+        sums, penalty = self.sums(rows, bins), bins.penalty
+        minimum = minimized(sums, bins.weights, penalty.l1, penalty.l2)
+        rises = self._moved(rows, bins, minimum.weights - bins.weights) + minimum.paid
+        if not isinstance(self.loss, Quadratic):
+            rose = np.flatnonzero(rises > LEAST_RISE * rows.total)
+            if len(rose) > 0:
+                self._mend(rows, bins, sums, minimum.weights, rose)
+        return minimum.weights, minimum.fall
+
+    def _mend(
+        self, rows: FittedRows, bins: Bins, sums: Table, target: Table, rose: NDArray[np.int64]
+    ) -> None:
+        """Where the objective rose, take the curvature bound instead."""
+        few = replace(bins, entries=bins.entries.picked(rose), weights=bins.weights[rose])
+        mended = self._bounded(rows, few, sums[rose])
+        self._moved(rows, few, mended - target[rose])
+        target[rose] = mended
+
+    def _moved(self, rows: FittedRows, bins: Bins, by: Table) -> NDArray[np.float64]:
+        """Add to the predictions; return by how much the mean loss rose in each bin."""
+        entries, moves = bins.entries, bins.height * by
+        height, rises = entries.parts(1)
+
+        def move(top: int, bottom: int) -> None:
+            some, places = entries.rows[top:bottom], entries.bins[top:bottom]
+            noted = rows.table, rises[top // height, :, 0]
+            self.loss.move(self.y, rows.f, self.weight, some, places, moves, self._floor, *noted)
+
+        each_tile(move, len(entries), height)
+        total = joined(rises)[:, 0] / rows.mass
+        rows.total += float(total.sum())
+        return np.asarray(total)
+
+    def _bounded(self, rows: FittedRows, bins: Bins, sums: Table) -> Table:
+        """Return the weights to which the curvature bound leads."""
+        outputs, penalty = bins.weights.shape[1], bins.penalty
+        factor = self.loss.curvature_bound * bins.height**2 / rows.mass
+        bound = factor * bins.entries.sums(self.weight[:, None], 0, 1)
+        steeper = np.hstack([sums[:, :outputs], np.repeat(bound, outputs, axis=1)])
+        return minimized(steeper, bins.weights, penalty.l1, penalty.l2).weights
+
+    @property
+    def _floor(self) -> float:
+        return FLATTEST * self.loss.curvature_bound
+
+
+@dataclass
+class Active:
+    """The bins of a grid that passes in between work on: their numbers, and their rows."""
+
+    numbers: NDArray[np.int64]
+    entries: Entries
+
+
+@dataclass
+class CoordinateDescentState(State):
+    """The weights, and the rows with the predictions they make.
+
+    Unless all weights are 0, nothing moves in the first pass: `rows` are at the best constant, and
+    `reach` collects the predictions of the weights. `first_fall` is by how much single steps from
+    zero weights would lower the objective, in all bins together (of a fit that begins with zero
+    weights, what the first grid tells of it); `fall` by how much the steps of the
+    pass under way did, `full_fall` those of the last pass through all bins, and `steepest` is the
+    largest slope at zero weights. `active` are the bins of each grid for passes in between, of
+    which `between` have been made since the last full one; `found` those of the next grids of a
+    full pass. `seen` is how many grids the pass has been through, `stage` where on the path it is.
+    """
+
+    basis: BinningBasis
+    weights: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    constant: NDArray[np.float64]
+    stages: int = 1
+    stage: int = 1
+    rows: FittedRows | None = None
+    reach: NDArray[np.float64] | None = None
+    opened: bool = False
+    full: bool = True
+    between: int = 0
+    seen: int = 0
+    fall: float = 0.0
+    full_fall: float = 0.0
+    first_fall: float = 0.0
+    steepest: float = 0.0
+    active: dict[int, Active] = field(default_factory=dict)
+    found: dict[int, Active] = field(default_factory=dict)
+
+    @property
+    def at_zero(self) -> bool:
+        """Whether the weights are 0 and the intercept is the best constant."""
+        return not self.weights.any() and np.array_equal(self.intercept[0], self.constant)
+
+    def place(self, grid: Group) -> slice:
+        """Return where the weights of a grid are."""
+        first, last = self.basis.starts[grid.number : grid.number + 2]
+        return slice(int(first), int(last))
+
+
+def opened(
+    problem: Problem,
+    weights: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    constant: NDArray[np.float64],
+    stages: int,
+) -> CoordinateDescentState:
+    """Return the state before the first pass."""
+    assert isinstance(problem.basis, BinningBasis)
+    return CoordinateDescentState(
+        loss=0.0,
+        moved=0.0,
+        pass_losses=[],
+        basis=problem.basis,
+        weights=weights,
+        intercept=intercept.copy(),
+        constant=constant,
+        stages=stages,
+    )
+
+
+def all_entries(grid: Group, bins: int) -> Entries:
+    """Return all rows of a grid with their bins; rows without one are left out."""
+    return Column(grid.code, bins).picked(np.arange(bins))
+
+
+def open_with(state: CoordinateDescentState, descent: Descent, bins: Bins) -> float:
+    """Look at a grid at zero weights, and add it to the predictions of the present ones."""
+    if state.rows is None:
+        state.rows = descent.rows_at(np.tile(state.constant, (len(descent.y), 1)))
+        state.reach = None if state.at_zero else np.tile(state.intercept, (len(descent.y), 1))
+    sums, penalty = descent.sums(state.rows, bins), bins.penalty
+    minimum = minimized(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)
+    state.first_fall += minimum.fall
+    state.steepest = max(state.steepest, minimum.steepest)
+    if state.reach is not None:
+        bins.entries.shift(bins.height * bins.weights, state.reach)
+        if state.seen + 1 == len(state.basis.grids):
+            state.rows, state.reach = descent.rows_at(state.reach), None
+    return state.rows.total
+
+
+def descend(
+    state: CoordinateDescentState, descent: Descent, grid: Group, penalty: Penalty
+) -> tuple[float, float]:
+    """Take a step in the bins of a grid that this pass works on; return the loss and the fall."""
+    assert state.rows is not None
+    weights, height = state.weights[state.place(grid)], state.basis.height
+    active = None if state.full else state.active.get(grid.number)
+    if active is None:
+        active = _found_active(state, descent, grid, penalty)
+    bins = Bins(active.entries, weights[active.numbers], height, penalty)
+    weights[active.numbers], fall = descent.take(state.rows, bins)
+    state.fall += fall
+    if state.first_fall == 0.0:
+        state.first_fall = fall * len(state.basis.grids)
+    return state.rows.total, fall
+
+
+def _found_active(
+    state: CoordinateDescentState, descent: Descent, grid: Group, penalty: Penalty
+) -> Active:
+    """Return the bins that have a weight or whose slope would give them one; list them if few.
+
+    In a pass through all bins those of some grids are found together, a thread for each; that
+    is most of the work. The slopes are then those before the first of these grids moved: what
+    changes until it is a grid's turn concerns which bins it moves, not how far.
+    """
+    together = [grid, *grid.ahead] if state.full and penalty.l1 > 0.0 else [grid]
+    if grid.number not in state.found:
+        found = _each(lambda one: _steep(state, descent, one, penalty), together)
+        state.found = {one.number: active for one, active in zip(together, found, strict=True)}
+    active = state.found.pop(grid.number)
+    state.active.pop(grid.number, None)
+    if len(active.numbers) <= MOST_ACTIVE * len(state.weights[state.place(grid)]):
+        state.active[grid.number] = active
+    return active
+
+
+def _steep(
+    state: CoordinateDescentState, descent: Descent, grid: Group, penalty: Penalty
+) -> Active:
+    assert state.rows is not None
+    weights, height = state.weights[state.place(grid)], state.basis.height
+    column, numbers = Column(grid.code, len(weights)), np.arange(len(weights))
+    if penalty.l1 > 0.0:
+        numbers = descent.steep(state.rows, column, weights, height, penalty.l1)
+    return Active(numbers, column.picked(numbers))
+
+
+def _each(work: Callable[[Group], Active], grids: list[Group]) -> list[Active]:
+    """Return the results for several grids by several threads, for one by all of them."""
+    if len(grids) == 1:
+        return [work(grids[0])]
+    found: dict[int, Active] = {}
+    each_tile(lambda place, _: found.update({place: work(grids[place])}), len(grids), 1)
+    return [found[place] for place in range(len(grids))]
+
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass
+class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
+    """Coordinate descent on random binning features with an L1, L2 or mixed penalty.
+
+    Minimises mean loss + alpha (s |w|_1 + (1 - s)/2 |w|^2) (Wu, Yen et al. 2016, Eq. 23 and
+    Algorithm 2). Inside one grid a row lies in one bin at most, so that the bins of a grid are
+    separable: all of them move at once, in parallel and without the races of Algorithm 2.
+
+    L1 leaves most weights at 0. Between two passes through all bins there are passes through the
+    active ones, those that have a weight or got one, whose rows are listed; only a pass through
+    all bins can end the fit. Where there were weights before, or a path is ahead, the first pass
+    moves nothing; it finds the scale and the predictions.
+
+    Parameters
+    ----------
+    penalty : "l1", "l2" or float
+        What multiplies alpha: |w|_1, |w|^2 / 2, or a mixture with this share s of L1.
+    tol : float
+        Ends the fit when the square root of what a pass gains, relative to what
+        single steps from zero weights would gain, has fallen to this. That is the norm of the
+        residual that conjugate gradients stop by: every row counts alike, whereas the largest
+        slope is that of the fullest bins.
+    path : int
+        The number of values of alpha, falling geometrically from the one above which all weights
+        are 0; each fit begins where the one before ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Binning
+    >>> from bochner.kernels import Laplacian
+    >>> from bochner.loop import run
+    >>> from bochner.losses import Squared
+    >>> from bochner.problem import Problem
+    >>> from bochner.solvers.binning.coordinate_descent import CoordinateDescent
+    >>> from bochner.stopping import Passes, Solved
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> source = ArraySource(X, np.sin(6 * X))
+    >>> basis = Binning(16).build(Laplacian(1.0), source.sample(200), seed=0)
+    >>> problem = Problem(basis, Squared(), alpha=1e-3, outputs=1)
+    >>> solution = run(CoordinateDescent(), problem, source, stop=Solved() | Passes(100))
+    >>> print(solution.reason)
+    the minimum was reached (optimality residual ...)
+    """
+
+    state_type: ClassVar[type[Any]] = CoordinateDescentState
+    loss_type: ClassVar[type[Any]] = Smooth
+    basis_type: ClassVar[type[Any]] = BinningBasis
+    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "groups"
+    looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    patience: ClassVar[int] = 2
+
+    penalty: str | float = "l1"
+    tol: float = 1e-3
+    path: int = 1
+
+    @property
+    def takes_ridge(self) -> bool:  # type: ignore[override]
+        """Whether the penalty is that of kernel ridge regression."""
+        return share_of_l1(self.penalty) == 0
+
+    def check(self, problem: Problem) -> None:
+        """Refuse hyperparameters out of range."""
+        super().check(problem)
+        require_tolerance(self.tol)
+        if not isinstance(self.path, Integral) or isinstance(self.path, bool) or self.path < 1:
+            raise ValueError(f"path must be a whole number from 1 on; got {self.path!r}.")
+        if share_of_l1(self.penalty) == 0 and self.path > 1:
+            raise ValueError(
+                "A path begins at the alpha above which all weights are 0, which the L2 penalty "
+                f"does not have; got path={self.path}. Choose path=1 or penalty='l1'."
+            )
+
+    def home(self, rows: int | None) -> Any:
+        """Return bins."""
+        return "binning"
+
+    def rows_per_batch(self, problem: Problem) -> int:
+        """Return how many rows are encoded at a time; the result does not depend on it."""
+        return BATCH_ROWS
+
+    def init(self, problem: Problem, sample: Batch) -> CoordinateDescentState:
+        """Return the best constant."""
+        constant = best_constant(problem, sample)
+        weights = np.zeros((problem.basis.end(None), problem.outputs))
+        return opened(problem, weights, constant[None], constant, self.path)
+
+    def advance(
+        self, problem: Problem, state: CoordinateDescentState, batch: Batch
+    ) -> CoordinateDescentState:
+        """Move the weights of a grid, in the first pass none."""
+        assert batch.y is not None
+        assert isinstance(problem.loss, Smooth)
+        assert batch.weight is not None  # groups come with weights
+        descent, grid = Descent(problem.loss, batch.y, batch.weight), batch.X
+        penalty = self._penalty(problem, state)
+        if not state.opened and state.seen == 0 and state.stages == 1 and state.at_zero:
+            state.rows = descent.rows_at(np.tile(state.constant, (len(batch), 1)))
+            state.opened = True
+        if state.opened:
+            if state.seen == 0 and problem.intercept:
+                self._move_intercept(state, descent)
+            state.loss, state.moved = descend(state, descent, grid, penalty)
+        else:
+            weights = state.weights[state.place(grid)]
+            bins = Bins(all_entries(grid, len(weights)), weights, state.basis.height, penalty)
+            state.loss = open_with(state, descent, bins)
+        state.seen += 1
+        return state
+
+    def end_pass(self, problem: Problem, state: CoordinateDescentState) -> CoordinateDescentState:
+        """Judge the pass, and go on along the path."""
+        if state.stage == state.stages:  # before, there is nothing to be judged by held-out rows
+            state.pass_losses.append(state.loss)
+        if state.opened:
+            self._judge(state)
+        state.opened = True
+        state.seen, state.fall = 0, 0.0
+        return state
+
+    def expansion(self, problem: Problem, state: CoordinateDescentState) -> Expansion:
+        """Return the present weights."""
+        return Expansion(state.basis, state.weights, state.intercept[0])
+
+    def on_new_rows(
+        self, problem: Problem, state: CoordinateDescentState
+    ) -> CoordinateDescentState:
+        """Go on from the present weights, at the last alpha of the path."""
+        weights = problem.basis.spread(state.weights, state.basis)
+        return opened(problem, weights, state.intercept, state.constant, 1)
+
+    def size(self, state: CoordinateDescentState) -> int:
+        """Return the number of bins."""
+        return len(state.weights)
+
+    def regularization(self, rows: int | None) -> float:
+        """Return a factor of 1 on the sum over the rows, as liblinear has it by default."""
+        return 1.0 / rows if rows else 1e-7
+
+    def solved(self, state: CoordinateDescentState) -> bool:
+        """Whether a pass through all bins gained little enough, at the end of the path."""
+        return state.between == 0 and state.optimality <= self.tol
+
+    def _penalty(self, problem: Problem, state: CoordinateDescentState) -> Penalty:
+        """Return the penalty at this stage of the path: the last one's alpha is the problem's."""
+        alpha, share = problem.alpha, share_of_l1(self.penalty)
+        if state.opened and state.stage < state.stages and 0 < alpha * share < state.steepest:
+            highest = state.steepest / share
+            alpha = highest * (alpha / highest) ** (state.stage / state.stages)
+        return Penalty.of(self.penalty, alpha)
+
+    def _move_intercept(self, state: CoordinateDescentState, descent: Descent) -> None:
+        """Take the step of one more bin, in which all rows lie and which costs nothing."""
+        assert state.rows is not None
+        rows = np.arange(len(state.rows.f), dtype=np.int32)
+        entries = Entries(rows, np.zeros_like(rows), 1)
+        everywhere = Bins(entries, state.intercept, 1.0, Penalty(0.0, 0.0))
+        state.intercept, fall = descent.take(state.rows, everywhere)
+        state.fall += fall
+
+    def _judge(self, state: CoordinateDescentState) -> None:
+        """Measure a pass through all bins; choose whether the next one is through all or a few."""
+        if state.full:
+            fell = state.fall > EPS * state.loss  # else there is nothing left to gain
+            share = state.fall / state.first_fall if state.first_fall > 0 and fell else 0.0
+            state.optimality, state.full_fall = math.sqrt(max(share, 0.0)), state.fall
+            if state.stage < state.stages and state.optimality <= LOOSE * self.tol:
+                state.stage, state.optimality = state.stage + 1, math.inf
+        state.between = 0 if state.full else state.between + 1
+        enough = not state.full and state.fall < SMALL_FALL * state.full_fall
+        state.full = not state.active or enough or state.between >= MOST_BETWEEN

@@ -1,0 +1,1 @@
+"""Doubly stochastic gradients: stochastic in the rows and in the functions."""

@@ -1,0 +1,183 @@
+"""Coordinates: which columns a doubly stochastic step moves, new ones or old ones."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.component import Component
+from bochner.compute.random.counter_based import Random
+from bochner.solvers.doubly_stochastic.block_view import Look
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The block to move, and how much longer than usual the step may be."""
+
+    look: Look
+    stretch: float = 1.0
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a policy may look at: the step's number, the old blocks, and the batch through them.
+
+    `refused` says that there was nothing to learn in the last new block; `length` is the step
+    that a new block would get. `fresh` looks through the next new block; it
+    gives None if there is no room for one.
+    """
+
+    step: int
+    blocks: int
+    refused: bool
+    length: float
+    rng: Random
+    look: Callable[[int], Look]
+    fresh: Callable[[], Look | None]
+
+    def old_blocks(self, most: int) -> NDArray[np.int64]:
+        """Draw at most so many different old blocks."""
+        return self.rng.permutation(self.blocks)[:most]
+
+    def any_old_block(self) -> Look:
+        """Look at an old block, drawn uniformly."""
+        return self.look(int(self.old_blocks(1)[0]))
+
+
+class Coordinates(Component, ABC, family="coordinates"):
+    """A policy that chooses the block of columns of each step."""
+
+    def check(self) -> None:
+        """Refuse values out of range."""
+
+    @abstractmethod
+    def choose(self, situation: Situation) -> Choice:
+        """Return the block to move."""
+
+
+@dataclass
+class New(Coordinates, name="new"):
+    """Always a new block (Dai et al. 2014, Algorithm 1), as long as there is room.
+
+    Where `max_features` is reached, or there was nothing to learn in the last new block, an old one
+    is revisited, drawn uniformly.
+    """
+
+    def choose(self, situation: Situation) -> Choice:
+        """Return the new block, or an old one if there is no room."""
+        tired = situation.refused and situation.blocks > 0
+        return Choice((None if tired else situation.fresh()) or situation.any_old_block())
+
+
+@dataclass
+class Uniform(Coordinates, name="uniform"):
+    """G steps on new blocks, then U steps on old ones drawn uniformly, and so on.
+
+    Li and Poczos 2016, Algorithm 3 (UDSG), with steps counted from 0: the paper's mod(i, G + U)
+    has to be mod(i - 1, G + U), as in its proof, or the first step of G = U = 1 draws from
+    nothing.
+
+    Parameters
+    ----------
+    grow, reuse : int
+        The paper's G and U.
+    """
+
+    grow: int = 1
+    reuse: int = 1
+
+    def choose(self, situation: Situation) -> Choice:
+        """Return a new or an old block, as it is their turn."""
+        if situation.step % (self.grow + self.reuse) < self.grow or situation.blocks == 0:
+            return New().choose(situation)
+        return Choice(situation.any_old_block())
+
+    def check(self) -> None:
+        """Refuse periods that are none."""
+        if self.grow < 1 or self.reuse < 0:
+            raise ValueError(
+                f"Uniform needs grow >= 1 and reuse >= 0; got {self.grow} and {self.reuse}."
+            )
+
+
+@dataclass
+class Checked(Coordinates, name="checked"):
+    r"""An old block if that adds no more noise than a new one, with the longest step that does so.
+
+    Li and Poczos 2016, Algorithm 4 (CDSG), derived here for batches of any size, blocks of any
+    width and several outputs.
+
+    *What is bounded.* f_t is a sum over blocks, phi_b(.)'a_b with weights a_b of shape (F,
+    outputs). Given the batches, blocks drawn independently contribute independent deviations
+    V_b from their expectation over the frequencies, so E|f_t - h_t|^2 <= C sum_b |a_b|^2 with a
+    C of the kernel alone (Lemma 5 and Eq. 5 of the paper). A step of length gamma on a new block
+    has the gradient G = Phi_new'g / n and adds C gamma^2 |G|^2.
+
+    *An old block* b carries a_b, and after a step eta it carries a_b - eta G_b. Both belong to
+    the same frequencies, so they add as vectors: the bound becomes |a_b - eta G_b|^2. The paper
+    knows a coordinate by one scalar beta, a sum of derivatives met at different rows; to compare
+    these it pays a factor 2 and the variance M^2 sigma^2 / B of a feature between rows (Eqs. 7
+    to 9). Here the block's own gradient is at hand, and nothing has to be compared across rows.
+    (The mean derivative over a batch, which beta would need, tends to 0 as the fit gets unbiased.)
+
+    *The check.* The old block may take the place of a new one if the bound is not worse:
+
+        |a_b - eta G_b|^2 + eta^2 s^2 <= |a_b|^2 + gamma^2 |G_b|^2,    eta > gamma,
+
+    where s^2 = caution * E|g|^2 k(0) / n bounds the variance of G_b over batches: caution = 1
+    asks the bound to hold for the batch's gradient and its noise, caution = 0 (which measures
+    better) only for the weights that the step really makes. The largest eta is the root
+
+        eta = (p + sqrt(p^2 + (|G_b|^2 + s^2) gamma^2 |G_b|^2)) / (|G_b|^2 + s^2),  p = <a_b, G_b>.
+
+    With caution 0 it exceeds gamma exactly if p > 0: where the descent would make the block's
+    weights smaller. Of some old blocks drawn uniformly the one with the largest eta is moved, by
+    at most `longest` times gamma (the authors cap theta' too); if none passes, a new one.
+
+    Parameters
+    ----------
+    candidates : int
+        How many old blocks are looked at in a step; each costs as much as a new one.
+    longest : float
+        The cap on eta / gamma.
+    caution : float
+        How much of the variance of a batch's gradient counts against an old block.
+    """
+
+    candidates: int = 4
+    longest: float = 4.0
+    caution: float = 0.0
+
+    def choose(self, situation: Situation) -> Choice:
+        """Return the old block with the longest admissible step, else a new one."""
+        looks = [situation.look(int(b)) for b in situation.old_blocks(self.candidates)]
+        steps = [self.longest_step(look, situation) for look in looks]
+        best = int(np.argmax(steps)) if steps else -1
+        if best >= 0 and steps[best] > situation.length:
+            return Choice(looks[best], min(steps[best] / situation.length, self.longest))
+        return New().choose(situation)
+
+    def longest_step(self, look: Look, situation: Situation) -> float:
+        """Return the root of the check: the eta up to which the bound holds."""
+        gradient, residuals = look.block_gradient, look.residuals
+        squared, inner = float(np.sum(gradient**2)), float(np.sum(look.weights * gradient))
+        length_of_phi = look.gain**2 * float(np.sum(np.square(look.columns[0], dtype=np.float64)))
+        variance = residuals.mean(residuals.slopes**2) * length_of_phi / residuals.effective_rows
+        curvature = squared + self.caution * variance
+        if curvature == 0.0:
+            return 0.0
+        root = sqrt(inner**2 + curvature * situation.length**2 * squared)
+        return (inner + root) / curvature
+
+    def check(self) -> None:
+        """Refuse values out of range."""
+        if self.candidates < 1 or self.longest < 1 or self.caution < 0:
+            raise ValueError(
+                "Checked needs candidates >= 1, longest >= 1 and caution >= 0; got "
+                f"{self.candidates}, {self.longest} and {self.caution}."
+            )

@@ -1,0 +1,410 @@
+"""DoublyStochastic: stochastic in the rows and in the functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.compute.random.counter_based import Random
+from bochner.data import Batch
+from bochner.features import Basis, RandomBasis
+from bochner.losses import Offset
+from bochner.problem import Expansion, Problem
+from bochner.solvers.averaged_weights import AveragedWeights
+from bochner.solvers.doubly_stochastic.block_view import Look, Residuals
+from bochner.solvers.doubly_stochastic.coordinates import (
+    Checked,
+    Choice,
+    Coordinates,
+    Situation,
+    Uniform,
+)
+from bochner.solvers.doubly_stochastic.lazy_predictions import Ledger, evaluate
+from bochner.solvers.doubly_stochastic.refinement import (
+    Refinement,
+    frequencies_of,
+    on_refined,
+    require_refinement,
+)
+from bochner.solvers.doubly_stochastic.step_rules import Move, Pace, StepRule
+from bochner.solvers.initialization import best_constant, curvature, top_eigenvalue
+from bochner.solvers.solver import Memo, Solver, State
+
+BATCH_ROWS = 16_384
+BLOCK_COLUMNS = 1024
+ROWS_A_COLUMN = 8  # in an automatic batch: enough to tell a block's signal from its noise
+MOST_FEATURES = 65_536
+COORDINATES = 0xC002D  # keeps these draws apart from those of the basis and of the order
+
+
+LATEST_ROWS, ENOUGH_ROWS = 4_096, 1_024  # that a threshold is taken from
+
+
+@dataclass
+class DoublyStochasticState(State):
+    """Blocks of columns with their weights, the intercept, and what is known of the rows.
+
+    `blocks` are ranges of columns; in the last one there may have been nothing to learn
+    (`refused`). `top` is the largest eigenvalue of a block's Phi'Phi / n on the sample. For a loss
+    with an offset there are the `latest` rows and their weights, some thousands. `frequencies` are
+    those that have been refined, by unit.
+    """
+
+    weights: AveragedWeights
+    intercept: NDArray[np.float64]
+    intercept_lag: NDArray[np.float64]
+    ledger: Ledger
+    top: float
+    step: int = 0
+    refused: bool = False
+    blocks: list[tuple[int, int]] = field(default_factory=list)
+    pass_loss: float = 0.0
+    pass_rows: float = 0.0
+    latest: tuple[Any, NDArray[np.float64]] | None = None
+    frequencies: dict[int, NDArray[Any]] = field(default_factory=dict)
+
+
+def safe_step(problem: Problem, state: DoublyStochasticState) -> float:
+    """Return 1 / (curvature * top eigenvalue), the eigenvalue doubled if there is an intercept."""
+    return 1.0 / (curvature(problem.loss) * state.top * (1 + problem.intercept))
+
+
+def settle(
+    problem: Problem,
+    state: DoublyStochasticState,
+    code: Any,
+    values: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+) -> None:
+    """Set the intercept to the best one for the batch, if the loss knows it.
+
+    Few rows are no sample: those before them are asked as well.
+    """
+    loss = problem.loss
+    if not isinstance(loss, Offset):
+        return
+    state.latest = _pooled(state.latest, code, np.ones(len(values)) if weight is None else weight)
+    if len(values) < ENOUGH_ROWS:
+        code, weight = state.latest
+        values = state.weights.scale * evaluate(problem.basis, code, state.weights.v)
+    move_intercept(state, loss.offset(values, weight) - state.intercept)
+
+
+def _pooled(
+    before: tuple[Any, NDArray[np.float64]] | None, code: Any, weight: NDArray[np.float64]
+) -> tuple[Any, NDArray[np.float64]]:
+    """Return the latest rows, these the last of them."""
+    if before is None or len(weight) >= LATEST_ROWS:
+        return code, weight
+    joined = sp.vstack([before[0], code], "csr") if sp.issparse(code) else None
+    joined = np.concatenate([before[0], code]) if joined is None else joined
+    return joined[-LATEST_ROWS:], np.concatenate([before[1], weight])[-LATEST_ROWS:]
+
+
+def offset_of_mean(
+    problem: Problem, loss: Offset, state: DoublyStochasticState, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the offset that is best for the mean of the iterates on the latest rows.
+
+    It is not the mean of the offsets: where many rows lie close to a threshold, iterates that
+    differ by little have quantiles that differ by much.
+    """
+    if state.latest is None:
+        return state.intercept
+    code, weight = state.latest
+    return loss.offset(evaluate(problem.basis, code, weights), weight)
+
+
+def move_intercept(state: DoublyStochasticState, change: NDArray[np.float64]) -> None:
+    """Add to the intercept, and note the iterates that were without it."""
+    state.intercept_lag = state.intercept_lag + state.weights.total * change
+    state.intercept = state.intercept + change
+
+
+def look_through(
+    state: DoublyStochasticState,
+    residuals: Residuals,
+    code: Any,
+    number: int | None,
+    start: int,
+    stop: int,
+) -> Look:
+    """Look at a batch through the columns start, ..., stop - 1."""
+    basis = cast(RandomBasis, residuals.problem.basis)
+    gain = basis.gain(stop - start)
+    weights = np.zeros((stop - start, residuals.problem.outputs))
+    old = state.weights.current(start, stop)
+    weights[: len(old)] = old / gain
+    columns = basis.columns(code, start, stop)
+    blocks = (basis.size or max(stop, state.weights.columns)) / (stop - start)
+    return Look(residuals, columns, gain, weights, start, number, blocks)
+
+
+def moved(
+    state: DoublyStochasticState,
+    look: Look,
+    code: Any,
+    known: NDArray[np.float64],
+    move: Move,
+) -> NDArray[np.float64]:
+    """Let the weights decay and the block move; return the rows' new Phi v."""
+    problem = look.residuals.problem
+    if state.weights.decay(max(0.0, 1.0 - move.decay * problem.alpha)):
+        state.ledger.forget_until(state.step)
+        known = evaluate(problem.basis, code, state.weights.v)
+    block, constant = move.change[: look.width], move.change[look.width :].sum(axis=0)
+    move_intercept(state, constant)
+    if look.number is None:
+        state.blocks.append((look.start, look.start + look.width))
+    state.refused = look.number is None and not block.any()
+    moved = state.weights.move(look.start, look.gain * block)
+    if not block.any():
+        return known
+    state.ledger.record(state.step, look.start, moved, state.weights.area)
+    return known + look.evaluate(block) / state.weights.scale
+
+
+def caught_up(basis: Basis, state: DoublyStochasticState, memo: Memo) -> NDArray[np.float64]:
+    """Return Phi v and Phi u / area side by side at the rows of a memo, and remember them there.
+
+    Areas grow like a power of the step, beyond what float32 holds; their ratios do not.
+    """
+    area = state.weights.area
+    if memo.values is None or memo.step < state.ledger.horizon:
+        both = np.hstack([state.weights.v, state.weights.u / area])
+        memo.values = evaluate(basis, memo.code, both)
+    else:
+        memo.values[:, state.weights.outputs :] *= memo.area / area
+        for (start, _), changes in state.ledger.since(memo.step).items():
+            total = sum(np.hstack([c.values, c.area / area * c.values]) for c in changes)
+            memo.values += evaluate(basis, memo.code, np.asarray(total), start)
+    memo.step, memo.area = state.step, area
+    return memo.values
+
+
+def account(
+    state: DoublyStochasticState, residuals: Residuals, move: Move
+) -> DoublyStochasticState:
+    """Note the loss before the step, and how far the weights moved."""
+    losses = residuals.problem.loss.value(residuals.y, residuals.f)
+    weight = residuals.batch.weight
+    rows = float(len(losses) if weight is None else weight.sum())
+    total = float(losses.sum() if weight is None else losses @ weight)
+    state.loss, state.moved = total / rows, float(np.linalg.norm(move.change))
+    state.pass_loss += total
+    state.pass_rows += rows
+    return state
+
+
+@dataclass
+class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
+    r"""Doubly stochastic gradients: each step takes a batch of rows and a block of functions.
+
+    For f = sum over blocks of phi_b(.)'w_b and a batch of n rows with loss gradients g, a step
+    chooses a block b and moves its weights by the step rule: plainly, w_b -= gamma Phi_b'g / n, all
+    weights decaying by w <- (1 - gamma alpha) w. Phi_b is scaled so that the block alone
+    approximates the kernel, which makes the step an unbiased one on the function (Dai et al.
+    2014, Algorithms 1 and 2; in line 6 of Algorithm 1 gamma_j should be gamma_i). Predictions
+    come from the mean of the iterates, the late ones weighted more.
+
+    Parameters
+    ----------
+    step : str or StepRule
+        "preconditioned" (a Newton step on the block) or "plain" (Algorithm 1).
+    coordinates : str or Coordinates
+        "new" (DSG), "uniform" (UDSG) or "checked" (CDSG).
+    batch_size : int or "auto"
+        Rows of a batch; "auto" means 16,384, or all rows if there are fewer.
+    feature_block : int or "auto"
+        Columns of a block, even; "auto" means 1,024, and at most an eighth of the batch's rows.
+    max_features : int, "auto" or None
+        Columns after which old blocks are revisited instead of drawing new ones; "auto" means
+        65,536, None no limit. A finite feature map sets a limit of its own.
+    averaging : float or None
+        Iterate t has importance t^averaging in the mean; 0 is the plain mean of the paper,
+        None takes the last iterate.
+    refinement : Refinement or None
+        Gradient steps on the frequencies of each new block of Fourier features, which a model then
+        stores; None leaves them as they were drawn.
+    """
+
+    state_type: ClassVar[type[Any]] = DoublyStochasticState
+    basis_type: ClassVar[type[Any]] = RandomBasis
+
+    step: StepRule | str = "preconditioned"
+    coordinates: Coordinates | str = "new"
+    batch_size: int | str = "auto"
+    feature_block: int | str = "auto"
+    max_features: int | str | None = "auto"
+    averaging: float | None = 8.0
+    refinement: Refinement | None = None
+
+    def check(self, problem: Problem) -> None:
+        """Refuse values out of range, and a basis that is not drawn from seeds."""
+        super().check(problem)
+        StepRule.resolve(self.step).check()
+        Coordinates.resolve(self.coordinates).check()
+        _check_count("batch_size", self.batch_size, least=1)
+        _check_count("feature_block", self.feature_block, least=2, even=True)
+        if self.max_features is not None:
+            _check_count("max_features", self.max_features, least=2, even=True)
+        if self.averaging is not None and not self.averaging >= 0:
+            raise ValueError(f"averaging must be None or at least 0; got {self.averaging!r}.")
+        if self.refinement is not None:
+            require_refinement(self.refinement).check(problem)
+
+    def rows_per_batch(self, problem: Problem) -> int:
+        """Return the batch size; small sets are one batch."""
+        most = BATCH_ROWS if self.batch_size == "auto" else int(self.batch_size)
+        return most if problem.rows is None else min(most, problem.rows)
+
+    def init(self, problem: Problem, sample: Batch) -> DoublyStochasticState:
+        """Return the constant that fits the sample best, with no block yet."""
+        batch = sample[:: -(-len(sample) // self.rows_per_batch(problem))]
+        width = min(self._width(len(batch)), self._most_columns(problem))
+        return DoublyStochasticState(
+            loss=0.0,
+            moved=0.0,
+            pass_losses=[],
+            weights=AveragedWeights(problem.outputs),
+            intercept=best_constant(problem, sample),
+            intercept_lag=np.zeros(problem.outputs),
+            ledger=Ledger.empty(problem.rows or 0, problem.outputs),
+            top=top_eigenvalue(cast(RandomBasis, problem.basis), batch, width),
+        )
+
+    def advance(
+        self, problem: Problem, state: DoublyStochasticState, batch: Batch
+    ) -> DoublyStochasticState:
+        """Return the state after one block has moved by what the batch says."""
+        if batch.weight is not None and not batch.weight.any():
+            return state
+        problem = on_refined(problem, state.frequencies)
+        code = problem.basis.encode(batch.X)
+        known = state.ledger.predict(problem.basis, code, batch.index, state.weights.v)
+        values = state.weights.scale * known
+        settle(problem, state, code, values, batch.weight)
+        residuals = Residuals(problem, batch, values + state.intercept)
+        rule, safe = StepRule.resolve(self.step), safe_step(problem, state)
+        length = rule.length(state.step, safe)
+        choice = self._choose(state, residuals, code, length)
+        decide = partial(rule.move, pace=Pace(choice.stretch * length, state.top))
+        look, move = self._refined(state, choice.look, decide(choice.look), code, decide)
+        state.step += 1
+        known = moved(state, look, code, known, move)
+        state.ledger.note(batch.index, known, state.step)
+        state.weights.include(float(state.step) ** (self.averaging or 0.0))
+        return account(state, residuals, move)
+
+    def end_pass(self, problem: Problem, state: DoublyStochasticState) -> DoublyStochasticState:
+        """Close the pass's mean loss; changes that all rows have seen are forgotten."""
+        if state.pass_rows > 0:
+            state.pass_losses.append(state.pass_loss / state.pass_rows)
+        state.pass_loss = state.pass_rows = 0.0
+        state.ledger.forget()
+        return state
+
+    def expansion(self, problem: Problem, state: DoublyStochasticState) -> Expansion:
+        """Return the mean of the iterates, or the last one if there is no averaging."""
+        problem = on_refined(problem, state.frequencies)
+        weights, intercept = state.weights.current(), state.intercept
+        if self.averaging is not None and state.step > 0:
+            weights = state.weights.mean()
+            intercept = intercept - state.intercept_lag / state.weights.total
+        if isinstance(problem.loss, Offset):
+            intercept = offset_of_mean(problem, problem.loss, state, weights)
+        return Expansion(problem.basis, weights, intercept)
+
+    def on_new_rows(self, problem: Problem, state: DoublyStochasticState) -> DoublyStochasticState:
+        """Forget what was known of the old rows."""
+        state.ledger = Ledger.empty(problem.rows or 0, problem.outputs)
+        state.ledger.forget_until(state.step)
+        state.pass_loss = state.pass_rows = 0.0
+        return state
+
+    def size(self, state: DoublyStochasticState) -> int:
+        """Return the number of columns that have a weight."""
+        return state.weights.columns
+
+    def predictions(
+        self, problem: Problem, state: DoublyStochasticState, memo: Memo
+    ) -> NDArray[Any]:
+        """Bring Phi v and Phi u / area up to date, and combine them as the weights are."""
+        sums = caught_up(on_refined(problem, state.frequencies).basis, state, memo)
+        outputs, weights = problem.outputs, state.weights
+        values, lag = sums[:, :outputs], sums[:, outputs:]
+        if self.averaging is None:
+            return weights.scale * values + state.intercept
+        mean = (weights.area / weights.total) * (values - lag)
+        return mean + state.intercept - state.intercept_lag / weights.total
+
+    def _refined(
+        self,
+        state: DoublyStochasticState,
+        look: Look,
+        move: Move,
+        code: Any,
+        decide: Callable[[Look], Move],
+    ) -> tuple[Look, Move]:
+        """Return a new block with its frequencies refined, if they are to be, and its move."""
+        if self.refinement is None or look.number is not None or not move.change.any():
+            return look, move
+        look, move = self.refinement.refined(look, move, code, decide)
+        state.frequencies = frequencies_of(look.residuals.problem)
+        return look, move
+
+    def _choose(
+        self, state: DoublyStochasticState, residuals: Residuals, code: Any, length: float
+    ) -> Choice:
+        look = partial(look_through, state, residuals, code)
+        situation = Situation(
+            step=state.step,
+            blocks=len(state.blocks),
+            refused=state.refused,
+            length=length,
+            rng=Random(residuals.problem.seed, COORDINATES, state.step),
+            look=lambda number: look(number, *state.blocks[number]),
+            fresh=lambda: self._fresh(state, residuals, look),
+        )
+        return Coordinates.resolve(self.coordinates).choose(situation)
+
+    def _fresh(
+        self, state: DoublyStochasticState, residuals: Residuals, look: Callable[..., Look]
+    ) -> Look | None:
+        """Look through the next block; the last may be narrower, or there may be no room."""
+        columns = state.weights.columns
+        room = self._most_columns(residuals.problem) - columns
+        width = min(self._width(residuals.rows), room)
+        return look(None, columns, columns + width) if width >= 2 else None
+
+    def _width(self, rows: int) -> int:
+        if self.feature_block != "auto":
+            return int(self.feature_block)
+        return max(2, min(BLOCK_COLUMNS, rows // ROWS_A_COLUMN) // 2 * 2)
+
+    def _most_columns(self, problem: Problem) -> int:
+        most = MOST_FEATURES if self.max_features == "auto" else self.max_features
+        limits = [int(limit) for limit in (most, problem.basis.size) if limit is not None]
+        return min(limits, default=int(np.iinfo(np.int64).max))
+
+
+Solver.register("udsg", lambda: DoublyStochastic(coordinates=Uniform()))
+
+
+Solver.register("cdsg", lambda: DoublyStochastic(coordinates=Checked()))
+
+
+def _check_count(name: str, value: Any, least: int, even: bool = False) -> None:
+    if value == "auto":
+        return
+    valid = isinstance(value, Integral) and int(value) >= least
+    if not valid or (even and int(value) % 2):
+        kind = "an even number" if even else "a number"
+        raise ValueError(f"{name} must be 'auto' or {kind} from {least} on; got {value!r}.")

@@ -1,0 +1,1 @@
+"""EigenPro: stochastic gradients with the top of the spectrum flattened."""

@@ -1,0 +1,416 @@
+"""EigenPro: stochastic gradients with the top of the spectrum flattened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.random.counter_based import Random
+from bochner.data import Batch
+from bochner.features import Basis, CenterBasis, DenseBasis, RememberedBasis
+from bochner.features.dense_basis import ROWS
+from bochner.losses import Smooth
+from bochner.problem import Expansion, Problem
+from bochner.solvers.eigenpro.preconditioner import (
+    CenterPreconditioner,
+    Eigenfunctions,
+    FeaturePreconditioner,
+    Flattening,
+    Pace,
+    critical,
+    of_centers,
+    of_features,
+)
+from bochner.solvers.eigenpro.spaces import (
+    CenterSpace,
+    Constant,
+    EigenProState,
+    Move,
+    RowSpace,
+    Temporary,
+    space_of,
+)
+from bochner.solvers.initialization import best_constant
+from bochner.solvers.passes.conjugate_gradient import require_finite_basis
+from bochner.solvers.solver import Memo, Solver, require_count, require_share
+
+SPECTRUM = 0xE16E2  # keeps these draws apart from others of the same seed
+MOST_BATCH = 2_048
+SHARE = 8  # rows of the subsample for each eigenvector that is taken from it
+MOST_EIGENVECTORS = 512
+CANDIDATES = 24
+SMALLEST = 32  # precisions: of the largest eigenvalue, below which pairs are mostly rounding
+ROUNDINGS = 4
+# The intercept is a function more, constant and so high that it moves as the steepest of the
+# others do: by this share of a batch's mean error.
+LIFT = 0.25
+
+
+Place = NDArray[np.int64] | slice
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What was asked for; None where the spectrum is to say."""
+
+    subsample: int
+    eigenvectors: int | None
+    batch_size: int | None
+    damping: float
+    step: float
+    momentum: bool
+
+    def state(self, problem: Problem, sample: Batch) -> EigenProState:
+        """Return the state before the first step: the best constant."""
+        found, size = self._spectrum(problem, sample)
+        if len(found.values) == 0:
+            raise ValueError(
+                "The kernel, or every feature, is 0 at all rows of the subsample, so there is "
+                "nothing to learn with. Give another kernel, or rows that are not all 0."
+            )
+        found = found.above(SMALLEST * _precision(problem))
+        flat = Flattening.of(found.values, self._count(found, problem), self.damping)
+        beta = max(found.beta(flat), _rounding(problem, found))
+        pace = self._pace(problem, *_bounds(problem, beta, found.top(flat)))
+        by_steps = problem.intercept and not isinstance(space_of(problem.basis), RowSpace)
+        intercept = best_constant(problem, sample)
+        state = EigenProState(
+            loss=0.0,
+            moved=0.0,
+            pass_losses=[],
+            basis=problem.basis,
+            weights=np.zeros((problem.basis.end(None), problem.outputs)),
+            intercept=intercept,
+            preconditioner=_preconditioner(problem, found, flat, size),
+            pace=pace,
+            lift=LIFT / (pace.rate * pace.batch) if by_steps else 0.0,
+            constant=_constant(problem, found, size),
+            rows=len(sample),
+            mean_weight=1.0 if sample.weight is None else float(sample.weight.mean()) or 1.0,
+        )
+        if self.momentum:
+            state.ahead, state.ahead_intercept = state.weights.copy(), intercept.copy()
+        return state
+
+    def _spectrum(self, problem: Problem, sample: Batch) -> tuple[Eigenfunctions, int]:
+        """Return eigenfunctions, and the number of rows they are from."""
+        rng, basis = Random(problem.seed, SPECTRUM), cast(DenseBasis, problem.basis)
+        on_centers = isinstance(basis, CenterBasis)
+        size = min(self.subsample, basis.end(None) if on_centers else len(sample))
+        most = max(1, min(MOST_EIGENVECTORS, size // SHARE))
+        count = min(most if self.eigenvectors is None else self.eigenvectors, size - 1)
+        if isinstance(basis, CenterBasis):
+            return of_centers(basis, sample, size, count, rng), size
+        return of_features(basis, sample, size, count, rng), size
+
+    def _count(self, found: Eigenfunctions, problem: Problem) -> int:
+        """Return the number of eigenvectors: the largest whose critical batch is not too long."""
+        most = len(found.values) - 1
+        if self.eigenvectors is not None:
+            return min(self.eigenvectors, most)
+        longest = MOST_BATCH if self.batch_size is None else self.batch_size
+        longest = min(longest, max(1, problem.rows // 4)) if problem.rows else longest
+        for count in np.unique(np.geomspace(1, max(most, 1), CANDIDATES).astype(int))[::-1]:
+            flat = Flattening.of(found.values, min(int(count), most), self.damping)
+            if critical(found.beta(flat), found.top(flat)) <= longest:
+                return min(int(count), most)
+        return 0
+
+    def _pace(self, problem: Problem, beta: float, top: float) -> Pace:
+        batch = whole_tiles(min(critical(beta, top), MOST_BATCH))
+        batch = batch if self.batch_size is None else self.batch_size
+        batch = batch if problem.rows is None else min(batch, problem.rows)
+        pace = Pace.of(beta, top, batch)
+        if self.momentum:
+            pace = Pace.accelerated(beta, top, batch, problem.rows or MOST_BATCH * batch)
+        return replace(pace, rate=self.step * pace.rate)
+
+
+def whole_tiles(batch: int) -> int:
+    """Return a batch that is not longer, of as many tiles as keep some threads equally busy."""
+    step = 2 * ROWS if batch >= 2 * ROWS else ROWS
+    return batch // step * step if batch >= ROWS else batch
+
+
+def _rounding(problem: Problem, found: Eigenfunctions) -> float:
+    """Return how large the rounding of a kernel matrix may look, times a margin.
+
+    Where little is left of the kernel, steps would be so long that they follow its rounding.
+    """
+    rows = problem.rows or len(found.matrix)
+    return ROUNDINGS * rows * _precision(problem) * float(np.max(np.diagonal(found.matrix)))
+
+
+def _precision(problem: Problem) -> float:
+    return float(np.finfo(cast(DenseBasis, problem.basis).dtype).eps)
+
+
+def _bounds(problem: Problem, beta: float, top: float) -> tuple[float, float]:
+    """Return both bounds with the loss's curvature, the intercept and the penalty in them."""
+    curvature = cast(Smooth, problem.loss).curvature_bound
+    if isinstance(space_of(problem.basis), RowSpace):
+        # A slope of the penalty is sampled with its row, so it has that row's whole weight.
+        return curvature * beta + (problem.rows or 0) * problem.alpha, (
+            curvature * top + problem.alpha
+        )
+    if problem.intercept:
+        beta, top = beta + top, 2 * top
+    return curvature * beta + problem.alpha, curvature * top + problem.alpha
+
+
+def _preconditioner(
+    problem: Problem, found: Eigenfunctions, flat: Flattening, size: int
+) -> CenterPreconditioner | FeaturePreconditioner:
+    count = len(flat.shrink)
+    vectors = np.ascontiguousarray(found.vectors[:, :count], np.float32)
+    if not isinstance(problem.basis, CenterBasis):
+        return FeaturePreconditioner(vectors, flat.shrink)
+    if count == 0:
+        return CenterPreconditioner(vectors[:0], flat.shrink)
+    return CenterPreconditioner(vectors, flat.shrink / (size * found.values[:count]))
+
+
+def _constant(problem: Problem, found: Eigenfunctions, size: int) -> Constant | None:
+    """Return a function on the subsample that stands for a constant, if f is to do without."""
+    on_rows = isinstance(space_of(problem.basis), RowSpace)
+    if not (problem.intercept and problem.alpha > 0 and on_rows):
+        return None
+    ridge = problem.alpha / cast(Smooth, problem.loss).curvature_bound
+    parts = found.vectors.sum(axis=0)
+    weights = found.vectors @ (parts / (size * (found.values + ridge)))
+    rest = max(0.0, 1.0 - float(parts @ parts) / size)  # what the eigenvectors leave of it
+    return Constant(np.asarray(weights), float(weights.sum()) + rest / ridge)
+
+
+SUBSAMPLE, LARGE_SUBSAMPLE, MANY_ROWS = 2_000, 12_000, 100_000
+
+
+@dataclass
+class EigenPro(Solver[EigenProState], name="eigenpro"):
+    r"""EigenPro iteration: f -= step P (gradient of the loss of a batch) in the kernel's space.
+
+    P = I - sum_i (1 - tau (lambda_q / lambda_i)^0.95) e_i e_i' lowers the first q eigenvalues of
+    the data's covariance H = mean of phi(x) phi(x)' to the level of the next one, so that steps
+    can be lambda_1 / lambda_q times longer (Ma and Belkin 2017, Diving into the shallows, Eq. 17
+    and Tables 1 and 2). Eigenpairs come from a subsample.
+
+    The space is that of the basis: with all training rows as centres (`Centers()`) it is the
+    kernel's own, of which the exact minimum is reached; with fewer (`Centers(5000)`) their span,
+    through temporary centres that are projected now and then, so that rows may come as a stream;
+    with random features (`Fourier(30_000)`) that of their weights.
+
+    Parameters
+    ----------
+    eigenvectors : int or "auto"
+        q; "auto" takes as many as keep the critical batch below 2,048 rows, at most one for 8
+        rows of the subsample. 0 is the plain stochastic gradient ("pegasos").
+    subsample : int or "auto"
+        Rows from which eigenpairs are found; "auto": 2,000, of 100,000 rows or more 12,000.
+    batch_size : int or "auto"
+        Rows of a batch; "auto" is the critical size, beyond which longer batches gain nothing.
+    damping : float or "auto"
+        tau, in (0, 1]: how far below the next eigenvalue the first ones are lowered, since those
+        of a subsample are not exact. "auto" means 1 for centres, 1/4 for other features.
+    step : float
+        A multiple of the longest safe step; below 1 for noisy targets.
+    momentum : bool
+        Whether to accelerate the steps as AxlePro does (for a quadratic loss).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelRegressor
+    >>> X = np.random.default_rng(0).uniform(size=(500, 1))
+    >>> model = KernelRegressor(
+    ...     features="centers", solver="eigenpro", max_passes=20, random_state=0
+    ... ).fit(X, np.sin(6 * X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(6 * X[:, 0])).mean() < 0.01)
+    True
+    """
+
+    state_type: ClassVar[type[Any]] = EigenProState
+    loss_type: ClassVar[type[Any]] = Smooth
+    basis_type: ClassVar[type[Any]] = DenseBasis
+    looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    patience: ClassVar[int] = 3
+    learns_held_out_rows: ClassVar[bool] = True
+
+    eigenvectors: int | str = "auto"
+    subsample: int | str = "auto"
+    batch_size: int | str = "auto"
+    damping: float | str = "auto"
+    step: float = 1.0
+    momentum: bool = False
+
+    def check(self, problem: Problem) -> None:
+        """Refuse values out of range, and a basis without end."""
+        super().check(problem)
+        require_count("eigenvectors", self.eigenvectors, least=0)
+        require_count("subsample", self.subsample, least=1)
+        require_count("batch_size", self.batch_size, least=1)
+        if self.damping != "auto":
+            require_share("damping", self.damping)
+        require_share("step", self.step, most=2.0)
+        require_finite_basis(problem)
+        if self.momentum and isinstance(space_of(problem.basis), CenterSpace):
+            raise ValueError(
+                "Momentum needs all training rows as centres, or features without temporary "
+                "centres; got fewer centres than rows. Give momentum=False or features='centers'."
+            )
+
+    def prepared(self, problem: Problem, memory: int) -> Basis:
+        """Return the basis, keeping the columns of features at the rows if they fit."""
+        basis, rows = problem.basis, problem.rows
+        if not isinstance(basis, DenseBasis) or isinstance(basis, CenterBasis) or rows is None:
+            return basis
+        fits = rows * basis.end(None) * basis.dtype.itemsize <= memory
+        return RememberedBasis(basis, rows) if fits else basis
+
+    def sample_rows(self, problem: Problem) -> int:
+        """Return how many rows to see before the first step: all if they are centres."""
+        basis = problem.basis
+        if isinstance(basis, CenterBasis) and basis.complete:
+            return basis.size
+        return max(super().sample_rows(problem), self._subsample(problem))
+
+    def home(self, rows: int | None) -> Any:
+        """Return all rows as centres."""
+        return "centers"
+
+    def rows_per_batch(self, problem: Problem) -> int:
+        """Return the batch size before the spectrum is known."""
+        return MOST_BATCH if self.batch_size == "auto" else int(self.batch_size)
+
+    def rows_per_step(self, problem: Problem, state: EigenProState) -> int:
+        """Return the batch size that the spectrum allows."""
+        return state.pace.batch
+
+    def init(self, problem: Problem, sample: Batch) -> EigenProState:
+        """Find the spectrum, choose batch and step, and start from the best constant."""
+        return self._opening(problem).state(problem, sample)
+
+    def advance(self, problem: Problem, state: EigenProState, batch: Batch) -> EigenProState:
+        """Take a step against the preconditioned gradient of a batch."""
+        space = space_of(problem.basis)
+        rows = space.rows(problem, state, batch)
+        at = state.intercept if state.ahead_intercept is None else state.ahead_intercept
+        f = space.values(problem, state, rows) + at
+        weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+        assert batch.y is not None  # a batch without targets does not get this far
+        slopes = problem.loss.gradient(batch.y, f) * (weight / state.mean_weight)[:, None]
+        move = space.move(problem, state, rows, slopes)
+        self._take(state, move, constant=slopes.sum(axis=0) * state.lift)
+        if isinstance(space, CenterSpace) and space.is_full(problem, state):
+            space.settle(problem, state)
+        losses = problem.loss.value(batch.y, f)
+        return _account(state, losses, weight, state.rate * move.norm)
+
+    def end_pass(self, problem: Problem, state: EigenProState) -> EigenProState:
+        """Close the pass's mean loss."""
+        space = space_of(problem.basis)
+        space.settle(problem, state)
+        space.level(state)
+        if state.pass_weight > 0:
+            state.pass_losses.append(state.pass_loss / state.pass_weight)
+        state.pass_loss = state.pass_weight = 0.0
+        rose = len(state.pass_losses) > 1 and state.pass_losses[-1] > state.pass_losses[-2]
+        state.rises += rose and space.noisy
+        return state
+
+    def expansion(self, problem: Problem, state: EigenProState) -> Expansion:
+        """Return the function that did best on held-out rows, or the present one."""
+        if state.best is not None:
+            return Expansion(state.basis, *state.best)
+        return self._present(problem, state)
+
+    def memo(self, problem: Problem, rows: Batch) -> Memo:
+        """Return the rows as they are: their code may be part of a kernel matrix."""
+        return Memo(rows)
+
+    def predictions(self, problem: Problem, state: EigenProState, memo: Memo) -> NDArray[Any]:
+        """Evaluate the present function at the rows of a memo."""
+        return self._present(problem, state).evaluate(problem.basis.coded(memo.code))
+
+    def on_best(self, problem: Problem, state: EigenProState) -> EigenProState:
+        """Keep the present function: none did better on the held-out rows."""
+        now = self._present(problem, state)
+        state.best = np.array(now.weights, np.float64), np.array(now.intercept, np.float64)
+        return state
+
+    def at_best(self, problem: Problem, state: EigenProState) -> EigenProState:
+        """Return the state with the function that did best on held-out rows."""
+        if state.best is not None:
+            state.weights, state.intercept = state.best
+            state.best, state.temporary = None, Temporary()
+        if state.ahead is not None:
+            state.ahead, state.ahead_intercept = state.weights.copy(), state.intercept.copy()
+        return state
+
+    def on_new_rows(self, problem: Problem, state: EigenProState) -> EigenProState:
+        """Go on from the best function; the preconditioner holds for rows of the same kind."""
+        space_of(state.basis).settle(replace(problem, basis=state.basis), state)
+        state.pass_loss = state.pass_weight = 0.0
+        return self.at_best(problem, state)
+
+    def size(self, state: EigenProState) -> int:
+        """Return the number of weights."""
+        return len(state.weights)
+
+    def regularization(self, rows: int | None) -> float:
+        """Return 0: the fit is regularised by its end."""
+        return 0.0
+
+    def _present(self, problem: Problem, state: EigenProState) -> Expansion:
+        if state.temporary.reach is not None:  # a look must not change what it sees
+            state = replace(state, weights=state.weights.copy())
+            space_of(problem.basis).settle(problem, state)
+        return Expansion(state.basis, state.weights, state.intercept)
+
+    def _take(self, state: EigenProState, move: Move, constant: NDArray[np.float64]) -> None:
+        rate = state.rate
+        if state.ahead is None or state.ahead_intercept is None:
+            move.add_to(state.weights, -rate)
+            state.intercept = state.intercept - rate * constant
+            return
+        momentum = state.pace.momentum
+        before, before_intercept = state.weights, state.intercept
+        state.weights, state.intercept = state.ahead.copy(), state.ahead_intercept - rate * constant
+        move.add_to(state.weights, -rate)
+        state.ahead = momentum.ahead(state.weights, before)
+        move.add_to(state.ahead, momentum.correction * rate)
+        state.ahead_intercept = momentum.ahead(state.intercept, before_intercept)
+        state.ahead_intercept += momentum.correction * rate * constant
+
+    def _opening(self, problem: Problem) -> Opening:
+        damping = 1.0 if isinstance(problem.basis, CenterBasis) else 0.25
+        return Opening(
+            self._subsample(problem),
+            None if self.eigenvectors == "auto" else int(self.eigenvectors),
+            None if self.batch_size == "auto" else int(self.batch_size),
+            damping if self.damping == "auto" else float(self.damping),
+            self.step,
+            self.momentum,
+        )
+
+    def _subsample(self, problem: Problem) -> int:
+        if self.subsample != "auto":
+            return int(self.subsample)
+        rows = problem.rows or MANY_ROWS
+        return min(rows, SUBSAMPLE if rows < MANY_ROWS else LARGE_SUBSAMPLE)
+
+
+def _account(
+    state: EigenProState, losses: NDArray[Any], weight: NDArray[Any], moved: float
+) -> EigenProState:
+    """Note the losses of rows before the step, and how far the weights moved."""
+    total, mass = float(losses @ weight), float(weight.sum())
+    state.loss, state.moved = total / mass if mass > 0 else 0.0, moved
+    state.pass_loss += total
+    state.pass_weight += mass
+    return state
+
+
+Solver.register("pegasos", lambda: EigenPro(eigenvectors=0))

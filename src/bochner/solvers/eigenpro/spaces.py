@@ -1,0 +1,294 @@
+"""The spaces in which EigenPro moves a function: what its values are, what a gradient means."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data import Batch
+from bochner.features import Basis, CenterBasis
+from bochner.features.centers.kernel_matrix import KernelRows
+from bochner.problem import Problem
+from bochner.solvers.eigenpro.preconditioner import (
+    CenterPreconditioner,
+    FeaturePreconditioner,
+    Pace,
+)
+from bochner.solvers.solver import State
+
+Place = NDArray[np.int64] | slice
+
+
+@dataclass
+class Temporary:
+    """Centres that exist until the next projection: codes of rows with their weights.
+
+    `reach` is the value that their sum has at the lasting centres.
+    """
+
+    rows: list[Any] = field(default_factory=list)
+    weights: list[NDArray[np.float64]] = field(default_factory=list)
+    reach: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Weights at the first centres of a function that is about 1 at the rows.
+
+    `mass` bounds 1'(K + n alpha)^-1 1 from above, which is by how much the sum of the weights falls
+    when the intercept rises by 1; the weights' own sum is what the eigenvectors see of it.
+    """
+
+    weights: NDArray[np.float64]
+    mass: float
+
+
+@dataclass
+class EigenProState(State):
+    """Weights and intercept, the preconditioner with its pace, and what the pass has met.
+
+    The intercept multiplies a constant function whose square is `lift`; or it stays during a pass,
+    and at its end takes over what f has of `constant`.
+    `rows` is how many were seen before the first step: all, where they are centres.
+    `ahead` is where momentum takes the next gradient, None without momentum; `best` the weights
+    and intercept with the lowest loss on held-out rows.
+    """
+
+    basis: Basis
+    weights: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    preconditioner: CenterPreconditioner | FeaturePreconditioner
+    pace: Pace
+    lift: float
+    constant: Constant | None
+    mean_weight: float
+    rows: int
+    ahead: NDArray[np.float64] | None = None
+    ahead_intercept: NDArray[np.float64] | None = None
+    best: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    temporary: Temporary = field(default_factory=Temporary)
+    rises: int = 0
+    pass_loss: float = 0.0
+    pass_weight: float = 0.0
+
+    @property
+    def point(self) -> NDArray[np.float64]:
+        """The weights at which the next gradient is taken."""
+        return self.weights if self.ahead is None else self.ahead
+
+    @property
+    def rate(self) -> float:
+        """How far a row moves the function: 1 / sqrt(1 + `rises`) of what is safe.
+
+        `rises` is the number of passes whose mean loss was above that of the pass before.
+        """
+        return self.pace.rate / math.sqrt(1 + self.rises)
+
+
+@dataclass(frozen=True)
+class Move:
+    """P times a gradient, as arrays that are added to parts of the weights."""
+
+    parts: tuple[tuple[Place, NDArray[Any]], ...]
+
+    def add_to(self, weights: NDArray[np.float64], factor: float) -> None:
+        """Add a multiple of it."""
+        for place, values in self.parts:
+            weights[place] += factor * values
+
+    @property
+    def norm(self) -> float:
+        """The size of the arrays."""
+        total: float = sum(float(np.linalg.norm(part)) ** 2 for _, part in self.parts)
+        return math.sqrt(total)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a batch: their code and numbers.
+
+    `head` are the columns of the preconditioner's subsample, if it is part of the basis: values
+    and gradient both need them.
+    """
+
+    code: Any
+    index: NDArray[np.int64]
+    head: KernelRows | None = None
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+class Space(ABC):
+    """Where a function is moved: what its values are, and what a gradient means.
+
+    It is `noisy` if the steps of single batches do not vanish at the minimum.
+    """
+
+    noisy: ClassVar[bool] = True
+
+    def rows(self, problem: Problem, state: EigenProState, batch: Batch) -> Rows:
+        """Return the rows of a batch in the form that the other methods take."""
+        return Rows(problem.basis.coded(batch), batch.index)
+
+    def values(self, problem: Problem, state: EigenProState, rows: Rows) -> NDArray[Any]:
+        """Return f without its intercept, where the next gradient is taken."""
+        return problem.basis.evaluate(rows.code, state.point)
+
+    @abstractmethod
+    def move(
+        self, problem: Problem, state: EigenProState, rows: Rows, slopes: NDArray[Any]
+    ) -> Move:
+        """Return P (sum_i slopes_i phi(x_i) + rows alpha f), an estimate of the full gradient."""
+
+    def settle(self, problem: Problem, state: EigenProState) -> None:
+        """Bring the function into the span of the basis."""
+        return
+
+    def level(self, state: EigenProState) -> None:
+        """Hand what f has of a constant to the intercept, where steps do not move that."""
+        return
+
+
+class RowSpace(Space):
+    """The space of the kernel, all training rows being centres (Ma and Belkin 2017, Table 2).
+
+    The gradient of alpha/2 |f|^2 is alpha f = alpha sum_i w_i k(x_i, .), of which the batch's part
+    times n / m is a fair sample: n alpha w_i joins the slope of row i, and the minimum, where
+    slope_i = -n alpha w_i for all rows, stays where it was: there each batch is at rest.
+    """
+
+    noisy: ClassVar[bool] = False
+
+    def rows(self, problem: Problem, state: EigenProState, batch: Batch) -> Rows:
+        """Return the rows with the columns of the subsample, which are the first ones."""
+        basis, size = _centers(problem), _of_centers(state).size
+        code = basis.coded(batch)
+        if isinstance(code, KernelRows):
+            return Rows(code, batch.index, code)
+        columns = basis.columns(code, 0, size)
+        return Rows(code, batch.index, KernelRows(columns, np.arange(len(batch))))
+
+    def values(self, problem: Problem, state: EigenProState, rows: Rows) -> NDArray[Any]:
+        """Return f without its intercept, by the same two sums whether values are kept or not."""
+        basis, size = problem.basis, _of_centers(state).size
+        head = basis.evaluate(rows.head, state.point[:size]).astype(np.float64)
+        return np.asarray(head + basis.evaluate(rows.code, state.point[size:], size))
+
+    def move(
+        self, problem: Problem, state: EigenProState, rows: Rows, slopes: NDArray[Any]
+    ) -> Move:
+        """Return the batch's slopes at its centres, less the top of the spectrum."""
+        basis, preconditioner = _centers(problem), _of_centers(state)
+        numbers = basis.numbers(rows.index)
+        if problem.alpha > 0:
+            slopes = slopes + problem.alpha * state.rows * state.point[numbers]
+        reach = basis.project(rows.head, slopes, 0, preconditioner.size)
+        flat = preconditioner.correction(reach)
+        return Move(((numbers, slopes), (slice(0, preconditioner.size), -flat)))
+
+    def level(self, state: EigenProState) -> None:
+        """Make the weights sum to 0, as they do at the minimum over the intercept.
+
+        The slopes of the loss sum to 0 there, and they are -n alpha w_i; as alpha goes to 0, too.
+        """
+        constant = state.constant
+        if constant is None:
+            return
+        shift = state.weights.sum(axis=0) / constant.mass
+        change, some = np.outer(constant.weights, shift), slice(0, len(constant.weights))
+        state.weights[some] -= change
+        state.intercept = state.intercept + shift
+        if state.ahead is not None and state.ahead_intercept is not None:
+            state.ahead[some] -= change
+            state.ahead_intercept = state.ahead_intercept + shift
+
+
+class FeatureSpace(Space):
+    """The weights of features (Ma and Belkin 2017, Table 1)."""
+
+    def move(
+        self, problem: Problem, state: EigenProState, rows: Rows, slopes: NDArray[Any]
+    ) -> Move:
+        """Return the preconditioned gradient in the weights."""
+        assert isinstance(state.preconditioner, FeaturePreconditioner)
+        gradient = problem.basis.project(rows.code, slopes).astype(np.float64)
+        if problem.alpha > 0:
+            gradient += len(rows) * problem.alpha * state.point
+        return Move(((slice(None), state.preconditioner(gradient)),))
+
+
+class CenterSpace(Space):
+    """The span of fewer centres than rows, in the space of the kernel.
+
+    A step leaves the span: it adds kernel functions at the rows of its batch. These stay as
+    temporary centres; once they are as many as the lasting ones, their sum is projected, which
+    takes its values at the centres only, K_ZZ delta = k(Z, X) theta (Abedsoltan, Belkin and Pandit
+    2023, Toward large kernel models; delayed as in Abedsoltan et al. 2024, Fast training of large
+    kernel models with delayed projections).
+    """
+
+    def values(self, problem: Problem, state: EigenProState, rows: Rows) -> NDArray[Any]:
+        """Return f, temporary centres included."""
+        basis, temporary = _centers(problem), state.temporary
+        f = np.asarray(basis.evaluate(rows.code, state.weights), np.float64)
+        for centers, weights in zip(temporary.rows, temporary.weights, strict=True):
+            f += basis.at(centers).evaluate(rows.code, weights)
+        return f
+
+    def move(
+        self, problem: Problem, state: EigenProState, rows: Rows, slopes: NDArray[Any]
+    ) -> Move:
+        """Make the batch's rows temporary centres; what is left to add is at lasting ones."""
+        basis, preconditioner, temporary = _centers(problem), _of_centers(state), state.temporary
+        rate = state.rate
+        reach = basis.project(rows.code, slopes).astype(np.float64)
+        temporary.rows.append(rows.code)
+        temporary.weights.append(-rate * slopes)
+        temporary.reach = -rate * reach + (0.0 if temporary.reach is None else temporary.reach)
+        flat = preconditioner.correction(reach[: preconditioner.size])
+        return Move(((slice(0, preconditioner.size), -flat),))
+
+    def settle(self, problem: Problem, state: EigenProState) -> None:
+        """Project the temporary centres, and take the steps of the penalty that are due."""
+        basis, temporary = _centers(problem), state.temporary
+        if temporary.reach is None:
+            return
+        state.weights += basis.solved(temporary.reach)
+        due = problem.alpha * state.rate * sum(map(len, temporary.weights))
+        state.temporary = Temporary()
+        if due > 0:
+            self._decay(basis, state, due)
+
+    def is_full(self, problem: Problem, state: EigenProState) -> bool:
+        """Whether there are as many temporary centres as lasting ones."""
+        return sum(map(len, state.temporary.weights)) >= problem.basis.end(None)
+
+    @staticmethod
+    def _decay(basis: CenterBasis, state: EigenProState, due: float) -> None:
+        preconditioner = _of_centers(state)
+        size = preconditioner.size
+        values = basis.evaluate(basis.centers[:size], state.weights)
+        flat = preconditioner.correction(values)
+        state.weights -= due * state.weights
+        state.weights[:size] += due * flat
+
+
+def space_of(basis: Basis) -> Space:
+    """Return the space in which functions on this basis are moved."""
+    if not isinstance(basis, CenterBasis):
+        return FeatureSpace()
+    return RowSpace() if basis.complete else CenterSpace()
+
+
+def _centers(problem: Problem) -> CenterBasis:
+    return cast(CenterBasis, problem.basis)
+
+
+def _of_centers(state: EigenProState) -> CenterPreconditioner:
+    return cast(CenterPreconditioner, state.preconditioner)

@@ -1,0 +1,245 @@
+"""ConjugateGradient: the linear system of a quadratic loss, one product a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data import Batch
+from bochner.features import Basis
+from bochner.losses import Quadratic
+from bochner.problem import Expansion, Problem
+from bochner.solvers.initialization import best_constant
+from bochner.solvers.passes.linear_system import (
+    ConjugateDirections,
+    Metric,
+    metric,
+    precision,
+    wants_diagonal,
+)
+from bochner.solvers.solver import Solver, State
+
+BATCH_ROWS = 262_144  # of codes: a sweep over the weights is worth many rows
+RIDGE = 0.1
+PIECE = 65_536
+
+
+@dataclass
+class ConjugateGradientState(State):
+    """The weights with the intercept as their last row, and the system once it is known.
+
+    In the first pass there is no system: `weights` are where it starts, and `sums` collects the
+    gradient there, and `diagonal` that of the matrix, which later measures the residual. Later
+    `system.solution` is the same array as `weights`. `mass` is the weight of the rows of the pass
+    under way.
+    """
+
+    basis: Basis
+    weights: NDArray[Any]
+    sums: NDArray[Any] | None = None
+    diagonal: NDArray[Any] | None = None
+    system: ConjugateDirections | None = None
+    mass: float = 0.0
+    total: float = 0.0
+
+
+@dataclass
+class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
+    r"""Conjugate gradients on the ridge regression of all rows, preconditioned by the diagonal.
+
+    (Phi'W Phi / sum(W) + alpha I) w = Phi'W (y - b) / sum(W), W the rows' weights and b the
+    intercept, an unpenalised unknown of its own (Wu, Yen et al. 2016, Eq. 8, with means instead of
+    sums). Each pass makes one product with the matrix, which never exists; all outputs go
+    together. Vectors are in single precision, sums in double.
+
+    Parameters
+    ----------
+    tol : float
+        Ends the fit when the residual, in the norm of the inverse diagonal, has fallen to this
+        fraction of the first one.
+    """
+
+    state_type: ClassVar[type[Any]] = ConjugateGradientState
+    loss_type: ClassVar[type[Any]] = Quadratic
+    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
+    looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    patience: ClassVar[int] = 2
+    takes_ridge: ClassVar[bool] = True
+
+    tol: float = 1e-3
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a tolerance out of range, and a basis without end."""
+        super().check(problem)
+        require_tolerance(self.tol)
+        require_finite_basis(problem)
+
+    def home(self, rows: int | None) -> Any:
+        """Return bins."""
+        return "binning"
+
+    def rows_per_batch(self, problem: Problem) -> int:
+        """Return how many rows a batch has; the result depends on it only by rounding."""
+        return BATCH_ROWS
+
+    def init(self, problem: Problem, sample: Batch) -> ConjugateGradientState:
+        """Return the best constant."""
+        size = problem.basis.end(None)
+        weights = np.zeros((size + 1, problem.outputs), precision(problem.basis))
+        weights[-1] = best_constant(problem, sample)
+        return opened(problem.basis, weights, [])
+
+    def advance(
+        self, problem: Problem, state: ConjugateGradientState, batch: Batch
+    ) -> ConjugateGradientState:
+        """Add the batch's part of the gradient, or of the product with the direction."""
+        weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+        state.mass += float(weight.sum())
+        if state.system is None:
+            self._open(problem, state, batch, weight)
+        else:
+            values = evaluated(problem, batch.X, state.system.direction)
+            add_projected(problem, batch.X, values * weight[:, None], state.system.product)
+        return state
+
+    def end_pass(self, problem: Problem, state: ConjugateGradientState) -> ConjugateGradientState:
+        """Take a step of conjugate gradients."""
+        require_mass(state.mass)
+        if state.system is None:
+            state.system = self._system(problem, state)
+            state.pass_losses.append(state.total / state.mass)
+        else:
+            gain = state.system.step(1.0 / state.mass, self._metric(problem, state))
+            state.moved = float(np.sum(gain))
+            state.pass_losses.append(state.pass_losses[-1] - state.moved)
+        state.loss, state.optimality = state.pass_losses[-1], state.system.relative
+        state.mass = state.total = 0.0
+        return state
+
+    def expansion(self, problem: Problem, state: ConjugateGradientState) -> Expansion:
+        """Return the present weights."""
+        return Expansion(problem.basis, state.weights[:-1], state.weights[-1].astype(np.float64))
+
+    def on_new_rows(
+        self, problem: Problem, state: ConjugateGradientState
+    ) -> ConjugateGradientState:
+        """Begin anew from the present weights."""
+        return opened(problem.basis, spread(problem, state.basis, state.weights), [])
+
+    def size(self, state: ConjugateGradientState) -> int:
+        """Return the number of weights."""
+        return len(state.weights) - 1
+
+    def regularization(self, rows: int | None) -> float:
+        """Return a ridge on the sum over the rows."""
+        return ridge_of(rows)
+
+    def solved(self, state: ConjugateGradientState) -> bool:
+        """Whether the residual is small enough."""
+        return state.optimality <= self.tol
+
+    def _open(
+        self,
+        problem: Problem,
+        state: ConjugateGradientState,
+        batch: Batch,
+        weight: NDArray[np.float64],
+    ) -> None:
+        if state.sums is None:
+            state.sums = np.zeros_like(state.weights)
+            state.diagonal = np.zeros(len(state.weights), state.weights.dtype)
+        assert batch.y is not None  # a batch without targets does not get this far
+        f = evaluated(problem, batch.X, state.weights)
+        state.total += float(weight @ problem.loss.value(batch.y, f))
+        slopes = problem.loss.gradient(batch.y, f) * weight[:, None]
+        add_projected(problem, batch.X, slopes, state.sums)
+        if state.diagonal is not None and wants_diagonal(problem.basis):
+            problem.basis.squares(batch.X, batch.weight, state.diagonal[:-1])
+
+    def _system(self, problem: Problem, state: ConjugateGradientState) -> ConjugateDirections:
+        assert state.sums is not None
+        assert state.diagonal is not None
+        residual, alpha = state.sums, state.weights.dtype.type(problem.alpha)
+        residual /= -state.mass
+        for part in cuts(len(residual) - 1):
+            residual[part] -= alpha * state.weights[part]
+        state.diagonal /= state.mass
+        state.diagonal += alpha
+        state.diagonal[-1] = 1.0
+        state.sums = None
+        found = self._metric(problem, state)
+        return ConjugateDirections.begin(state.weights, residual, found, problem.alpha)
+
+    def _metric(self, problem: Problem, state: ConjugateGradientState) -> Metric:
+        assert isinstance(problem.loss, Quadratic)
+        return metric(problem, problem.loss.curvature_bound, state.diagonal)
+
+
+def opened(basis: Basis, weights: NDArray[Any], pass_losses: list[float]) -> ConjugateGradientState:
+    """Return the state before the first pass."""
+    return ConjugateGradientState(
+        loss=0.0,
+        moved=0.0,
+        pass_losses=pass_losses,
+        basis=basis,
+        weights=weights,
+    )
+
+
+def evaluated(problem: Problem, code: Any, weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Return Phi w + b, b being the last row of the weights."""
+    return np.asarray(problem.basis.evaluate(code, weights[:-1]) + weights[-1].astype(np.float64))
+
+
+def add_projected(
+    problem: Problem, code: Any, values: NDArray[np.float64], total: NDArray[Any]
+) -> None:
+    """Add Phi' values to a total whose last row is the intercept's, 0 if there is none."""
+    problem.basis.accumulate(code, values, total[:-1])
+    if problem.intercept:
+        total[-1] += values.sum(axis=0)
+
+
+def spread(problem: Problem, before: Basis, weights: NDArray[Any]) -> NDArray[Any]:
+    """Return weights and intercept in the places of the problem's basis."""
+    old = weights[:-1]
+    new = problem.basis.spread(old, before)
+    return weights if new is old else np.concatenate([new, weights[-1:]])
+
+
+def cuts(rows: int) -> Iterator[slice]:
+    """Cut rows into pieces, so that what is computed in between takes little memory."""
+    return (slice(top, min(top + PIECE, rows)) for top in range(0, rows, PIECE))
+
+
+def ridge_of(rows: int | None) -> float:
+    """Return the alpha that is a ridge of 0.1 on the sum of the losses; 1e-7 for no known rows."""
+    return RIDGE / rows if rows else 1e-7
+
+
+def require_mass(mass: float) -> None:
+    """Refuse rows that have no weight."""
+    if not mass > 0:
+        raise ValueError(
+            "All rows to learn from have weight 0. Give at least one of them a positive weight, "
+            "or early_stopping=False so that none is held out."
+        )
+
+
+def require_tolerance(tol: float) -> None:
+    """Refuse anything but a positive number."""
+    if not tol > 0:
+        raise ValueError(f"tol must be a positive number; got {tol!r}.")
+
+
+def require_finite_basis(problem: Problem) -> None:
+    """Refuse a basis without end."""
+    if problem.basis.size is None:
+        raise ValueError(
+            "This solver needs a finite number of features; got an endless supply. Give a size, "
+            "such as features=Fourier(4096), or features='binning' or 'centers'."
+        )

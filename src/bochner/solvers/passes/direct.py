@@ -1,0 +1,216 @@
+"""Direct: the exact kernel ridge regression, by one Cholesky factor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
+from bochner.data import Batch
+from bochner.features import Basis, CenterBasis
+from bochner.features.centers.whitened_basis import exact_matrix
+from bochner.losses import Squared
+from bochner.problem import Expansion, Problem
+from bochner.solvers.passes.conjugate_gradient import BATCH_ROWS, require_mass, ridge_of
+from bochner.solvers.solver import Solver, State
+
+ROUNDING = 30  # precisions of the kernel's values: a smaller ridge is lost in sums of them
+ENTRY = 16  # bytes for each pair of rows: a matrix in double precision, and room to make it
+
+
+@dataclass
+class DirectState(State):
+    """What is known of the rows by the numbers of their centres, and the solution.
+
+    `targets` and `mass` are the rows' targets and weights, `weights` and `intercept` the solution,
+    0 until the first pass has ended.
+    """
+
+    targets: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+
+
+@dataclass
+class Direct(Solver[DirectState], name="direct"):
+    r"""Kernel ridge regression in closed form; all training rows are centres.
+
+    The minimum of sum_i w_i |f(x_i) - y_i|^2 / (2 sum(w)) + alpha/2 |f|^2, w_i the rows' weights
+    and |f| the norm in the space of the kernel, is f = k(., X) c + b with
+
+        (K + alpha sum(w) diag(1 / w)) c = y - b 1,    1'c = 0
+
+    (Saunders, Gammerman and Vovk 1998, Ridge regression learning algorithm in dual variables, with
+    weights and an unpenalised intercept). Rows of weight 0 have the coefficient 0. The matrix is
+    made and factorised in double precision, which takes n^3 / 3 multiplications for n rows and 8
+    n^2 bytes. The ridge is at least the rounding of the kernel's values, also where alpha is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Centers
+    >>> from bochner.kernels import Gaussian
+    >>> from bochner.loop import run
+    >>> from bochner.losses import Squared
+    >>> from bochner.problem import Problem
+    >>> from bochner.solvers import Direct
+    >>> from bochner.stopping import Solved
+    >>> X = np.linspace(-3, 3, 50)[:, None]
+    >>> source = ArraySource(X, np.sin(2 * X))
+    >>> basis = Centers().build(Gaussian(1.0), source.sample(50), seed=0)
+    >>> problem = Problem(basis, Squared(), alpha=1e-6, outputs=1, rows=50)
+    >>> solution = run(Direct(), problem, source, stop=Solved())
+    >>> solution.training.pass_, bool(abs(solution.expansion(X) - np.sin(2 * X)).max() < 0.01)
+    (1, True)
+    """
+
+    state_type: ClassVar[type[Any]] = DirectState
+    loss_type: ClassVar[type[Any]] = Squared
+    basis_type: ClassVar[type[Any]] = CenterBasis
+    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
+    looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    iterates: ClassVar[bool] = False
+    takes_ridge: ClassVar[bool] = True
+
+    def check(self, problem: Problem) -> None:
+        """Refuse centres that are not all rows, and more rows than the memory holds."""
+        super().check(problem)
+        basis = centers_of(problem)
+        if not basis.complete:
+            raise ValueError(
+                f"Direct needs all training rows as centres; got {basis.size} chosen ones. Give "
+                "features=Centers(), or solver='nystroem', which is made for some centres."
+            )
+        needed = ENTRY * basis.end(None) ** 2
+        if needed > basis.memory:
+            raise ValueError(
+                f"Direct needs {needed / 1e9:.3g} GB for the kernel matrix of "
+                f"{basis.size} rows; the memory budget is {basis.memory / 1e9:.3g} GB. Give a "
+                "larger memory_budget, solver='eigenpro', or fewer centres with "
+                "solver='nystroem'."
+            )
+
+    def prepared(self, problem: Problem, memory: int) -> Basis:
+        """Return the basis itself: the kernel matrix is needed once, and more exact."""
+        return problem.basis
+
+    def home(self, rows: int | None) -> Any:
+        """Return all rows as centres."""
+        return "centers"
+
+    def rows_per_batch(self, problem: Problem) -> int:
+        """Return how many rows a batch has; nothing depends on it."""
+        return BATCH_ROWS
+
+    def init(self, problem: Problem, sample: Batch) -> DirectState:
+        """Return no function yet."""
+        shape = (problem.basis.end(None), problem.outputs)
+        return opened(np.zeros(shape), np.zeros(problem.outputs))
+
+    def advance(self, problem: Problem, state: DirectState, batch: Batch) -> DirectState:
+        """Note targets and weights."""
+        basis = centers_of(problem)
+        numbers = basis.numbers(batch.index)
+        require_same_rows(basis, numbers, batch.X)
+        state.targets[numbers] = batch.y
+        state.mass[numbers] = 1.0 if batch.weight is None else batch.weight
+        return state
+
+    def end_pass(self, problem: Problem, state: DirectState) -> DirectState:
+        """Solve."""
+        total = float(state.mass.sum())
+        require_mass(total)
+        some = np.flatnonzero(state.mass)
+        rounding = ROUNDING * float(np.finfo(centers_of(problem).dtype).eps)
+        ridge = problem.alpha * total / state.mass[some]
+        lower, ridge = factorized(exact_matrix(centers_of(problem), some), ridge, rounding)
+        found, state.intercept = solved(lower, state.targets[some], problem.intercept)
+        state.weights = np.zeros_like(state.targets)
+        state.weights[some] = found
+        residual = ridge[:, None] * found
+        state.loss = float(state.mass[some] @ np.square(residual).sum(axis=1)) / (2 * total)
+        state.pass_losses.append(state.loss)
+        state.moved, state.optimality = float(np.abs(found).max()), 0.0
+        return state
+
+    def expansion(self, problem: Problem, state: DirectState) -> Expansion:
+        """Return the solution."""
+        return Expansion(problem.basis, state.weights, state.intercept)
+
+    def on_new_rows(self, problem: Problem, state: DirectState) -> DirectState:
+        """Begin anew; until then the solution is the one that was found."""
+        return opened(state.weights, state.intercept)
+
+    def size(self, state: DirectState) -> int:
+        """Return the number of rows."""
+        return len(state.weights)
+
+    def regularization(self, rows: int | None) -> float:
+        """Return a ridge on the sum over the rows."""
+        return ridge_of(rows)
+
+    def solved(self, state: DirectState) -> bool:
+        """Whether the pass has ended."""
+        return state.optimality == 0.0
+
+
+def opened(weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> DirectState:
+    """Return a state that has seen no row."""
+    targets, mass = np.zeros_like(weights), np.zeros(len(weights))
+    return DirectState(0.0, 0.0, [], targets, mass, weights, intercept)
+
+
+def factorized(
+    matrix: NDArray[np.float64], ridge: NDArray[np.float64], rounding: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the factor of matrix + diag(ridge), and the ridge with what had to be added to it.
+
+    With a ridge below the rounding of the kernel's values (relative to their mean) the function
+    would be evaluated as differences of large numbers.
+    """
+    diagonal = np.einsum("ii->i", matrix)
+    ridge = np.maximum(ridge, rounding * float(diagonal.mean()))
+    diagonal += ridge
+    mean = float(diagonal.mean())
+    lower, jitter = jittered_cholesky(matrix, 0.0)
+    return lower, ridge + jitter * mean
+
+
+def solved(
+    lower: NDArray[np.float64], y: NDArray[np.float64], intercept: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return c and b with L L' c = y - b 1 and, if there is an intercept, 1'c = 0."""
+    both = solve(lower, np.column_stack([y, np.ones(len(y))]))
+    of_y, of_ones = both[:, :-1], both[:, -1:]
+    if not intercept:
+        return of_y, np.zeros(y.shape[1])
+    b = of_y.sum(axis=0) / of_ones.sum()
+    return of_y - b * of_ones, b
+
+
+def centers_of(problem: Problem) -> CenterBasis:
+    """Return the basis; a solver has checked that it is one of centres."""
+    assert isinstance(problem.basis, CenterBasis)
+    return problem.basis
+
+
+def require_same_rows(basis: CenterBasis, numbers: NDArray[np.int64], code: Any) -> None:
+    """Refuse rows that are not the centres of these numbers."""
+    same = not (numbers < 0).any() and _equal(basis.centers[numbers], code)
+    if not same:
+        raise ValueError(
+            "Direct solves for the rows that the centres were made of; got others. Fit anew, with "
+            "warm_start=False."
+        )
+
+
+def _equal(centers: Any, code: Any) -> bool:
+    if sp.issparse(code) or sp.issparse(centers):
+        return bool((sp.csr_array(centers) != sp.csr_array(code)).nnz == 0)
+    return np.array_equal(centers, code)

@@ -1,0 +1,445 @@
+"""Newton: a smooth loss by quadratic models, each solved by a few conjugate gradients."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from math import log2, sqrt
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.compute.random.counter_based import row_hash
+from bochner.data import Batch
+from bochner.features import Basis
+from bochner.losses import Smooth
+from bochner.problem import Expansion, Problem
+from bochner.solvers.initialization import best_constant
+from bochner.solvers.passes.conjugate_gradient import (
+    BATCH_ROWS,
+    add_projected,
+    evaluated,
+    require_finite_basis,
+    require_tolerance,
+    ridge_of,
+    spread,
+)
+from bochner.solvers.passes.linear_system import (
+    ConjugateDirections,
+    metric,
+    precision,
+    wants_diagonal,
+)
+from bochner.solvers.solver import Solver, State
+
+WHOLE = (1.0,)
+ARMIJO = 1e-4  # the share of the decrease promised by the slope that a step must bring
+ROUNDING = 1e-12  # of the objective; smaller differences say nothing
+DAMPING = 1e-4  # of the largest curvature
+SMALLEST_SHARE = 1e-3  # of an output in the curvature, which is an estimate
+FLATTEST = 1e-3  # mean curvature that a factor is made for, relative to the bound
+MOST_STEPS = 50  # of conjugate gradients in one model
+BEYOND = 1.8  # times as far as its minimum a model that lies above the loss is still lower
+COARSEST = 0.5  # relative residual of a model's solution
+COARSEST_ABOVE = 0.2  # of one above the loss: coarser ones gain so little that a fit seems to end
+
+
+@dataclass
+class Trial:
+    """A pass that looks at weights + length * direction: how good is it, and where next?
+
+    `totals` sums the loss at every length. At the first, 1, `slopes` collects the gradient, and
+    `squares` and `curvature` what the Hessian's diagonal is made of. `slope` is the derivative of
+    the objective along the direction, which is None in the first pass: that is at the weights.
+    """
+
+    direction: NDArray[Any] | None
+    slope: float
+    lengths: tuple[float, ...]
+    slopes: NDArray[Any]
+    squares: NDArray[np.float64]
+    curvature: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    mass: float = 0.0
+
+
+@dataclass
+class Descent:
+    """Passes that solve H d = -gradient up to the relative residual `accuracy`.
+
+    The unknowns of all outputs are one column of the system, because the Hessian may couple them.
+    `curvature` and `diagonal` are what its metric is made of, and `gain` is how much the quadratic
+    model has fallen.
+    """
+
+    system: ConjugateDirections
+    accuracy: float
+    curvature: float
+    diagonal: NDArray[Any] | None
+    gain: float = 0.0
+    mass: float = 0.0
+
+
+@dataclass
+class NewtonState(State):
+    """The best weights so far, the intercept as their last row, and the phase.
+
+    `values` are f at the rows for these weights, `steps` what the direction of a trial adds to
+    them. `objective` is infinite, and `first_norm` (of the gradient) 0, until they are known.
+    """
+
+    basis: Basis
+    weights: NDArray[Any]
+    values: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    phase: Trial | Descent
+    objective: float = math.inf
+    first_norm: float = 0.0
+
+
+def opened(problem: Problem, weights: NDArray[Any]) -> NewtonState:
+    """Return the state before the first pass."""
+    shape = (problem.rows or 0, problem.outputs)
+    return NewtonState(
+        loss=0.0,
+        moved=0.0,
+        pass_losses=[],
+        basis=problem.basis,
+        weights=weights,
+        values=np.zeros(shape),
+        steps=np.zeros(shape),
+        phase=trial(weights, None),
+    )
+
+
+def trial(
+    weights: NDArray[Any],
+    direction: NDArray[Any] | None,
+    slope: float = 0.0,
+    lengths: tuple[float, ...] = WHOLE,
+) -> Trial:
+    """Return a trial of which no row has been seen."""
+    size, outputs = len(weights) - 1, weights.shape[1]
+    slopes, totals = np.zeros_like(weights), np.zeros(len(lengths))
+    return Trial(direction, slope, lengths, slopes, np.zeros(size), np.zeros(outputs), totals)
+
+
+def make_room(state: NewtonState, batch: Batch) -> None:
+    """Lengthen the arrays of the rows where a row's number is beyond them."""
+    rows, outputs = state.values.shape
+    needed = int(batch.index.max(initial=-1)) + 1
+    if needed > rows:
+        more = np.zeros((max(needed - rows, rows), outputs))
+        state.values = np.concatenate([state.values, more])
+        state.steps = np.concatenate([state.steps, more])
+
+
+SHORTER = tuple(0.5**i for i in range(7))
+
+
+def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) -> None:
+    """Add a batch's losses, gradient and curvature."""
+    loss, weight, y = smooth(problem), weights_of(batch), targets_of(batch)
+    direction = state.weights if trial.direction is None else trial.direction
+    before, steps = state.values[batch.index], evaluated(problem, batch.X, direction)
+    state.steps[batch.index] = steps
+    trial.mass += float(weight.sum())
+    for i, length in enumerate(trial.lengths):
+        trial.totals[i] += np.sum(weight * loss.value(y, before + length * steps))
+    f = before + steps
+    add_projected(problem, batch.X, loss.gradient(y, f) * weight[:, None], trial.slopes)
+    bends = curvatures(problem, batch, f) * weight[:, None]
+    trial.curvature += bends.sum(axis=0)
+    if wants_diagonal(problem.basis):
+        problem.basis.squares(batch.X, bends.mean(axis=1), trial.squares)
+
+
+def add_product(problem: Problem, state: NewtonState, descent: Descent, batch: Batch) -> None:
+    """Add a batch's part of the Hessian's product with the direction of the system."""
+    weight, system, shape = weights_of(batch), descent.system, state.weights.shape
+    descent.mass += float(weight.sum())
+    values = evaluated(problem, batch.X, system.direction.reshape(shape))
+    bent = smooth(problem).model_product(targets_of(batch), state.values[batch.index], values)
+    add_projected(problem, batch.X, bent * weight[:, None], system.product.reshape(shape))
+
+
+def curvatures(problem: Problem, batch: Batch, f: NDArray[Any]) -> NDArray[Any]:
+    """Return the diagonal of each row's Hessian, exact where outputs are not coupled.
+
+    Otherwise s * (H s) for random signs s, which is right on average, and whose mean over the
+    outputs is never negative (Bekas, Kokiopoulou and Saad 2007, An estimator for the diagonal of
+    a matrix, section 2): one product whatever the number of outputs.
+    """
+    numbers = batch.index[:, None] * problem.outputs + np.arange(problem.outputs)
+    signs = np.where(row_hash(problem.seed, numbers) & np.uint64(1), 1.0, -1.0)
+    return signs * smooth(problem).model_product(targets_of(batch), f, signs)
+
+
+def longest(problem: Problem, state: NewtonState, trial: Trial) -> float | None:
+    """Return the longest length with a sufficient decrease (Armijo 1966), or None."""
+    for length, total in zip(trial.lengths, trial.totals, strict=True):
+        bound = state.objective + ARMIJO * length * trial.slope + ROUNDING * abs(state.objective)
+        if objective(problem, state, trial, length, total) <= bound:
+            return length
+    return None
+
+
+def objective(
+    problem: Problem, state: NewtonState, trial: Trial, length: float, total: float
+) -> float:
+    """Return mean loss + alpha/2 |w + length d|^2 without rounding w + length d."""
+    w, d = state.weights[:-1], trial.direction
+    norm = dot(w, w)
+    if d is not None:
+        norm += length * (2 * dot(w, d[:-1]) + length * dot(d[:-1], d[:-1]))
+    return float(total / trial.mass + 0.5 * problem.alpha * norm)
+
+
+def shortened(state: NewtonState, failed: Trial, length: float | None) -> Trial:
+    """Return the trial at a length that will do, or, if none is known, of shorter ones."""
+    assert failed.direction is not None  # the first trial cannot fail
+    lengths = SHORTER if length is None else WHOLE
+    factor = 0.5 * failed.lengths[-1] if length is None else length
+    direction = failed.direction * failed.direction.dtype.type(factor)
+    return trial(state.weights, direction, failed.slope * factor, lengths)
+
+
+def accept(problem: Problem, state: NewtonState, trial: Trial) -> None:
+    """Move to where the trial was."""
+    state.objective = objective(problem, state, trial, 1.0, trial.totals[0])
+    state.values += state.steps
+    if trial.direction is not None:
+        state.weights += trial.direction
+    state.loss = float(trial.totals[0] / trial.mass)
+    state.pass_losses.append(state.loss)
+
+
+def newton_descent(problem: Problem, state: NewtonState, trial: Trial) -> Descent:
+    """Return the system H d = -gradient at the weights that the trial has moved to."""
+    residual = trial.slopes
+    residual /= -trial.mass
+    residual[:-1] -= residual.dtype.type(problem.alpha) * state.weights[:-1]
+    diagonal = hessian_diagonal(problem, trial) if wants_diagonal(problem.basis) else None
+    curvature = mean_curvature(problem, trial)
+    system = ConjugateDirections.begin(
+        np.zeros((residual.size, 1), residual.dtype),
+        residual.reshape(-1, 1),
+        metric(problem, curvature, diagonal),
+        problem.alpha,
+    )
+    return Descent(system, 0.0, curvature, diagonal)
+
+
+def hessian_diagonal(problem: Problem, trial: Trial) -> NDArray[Any]:
+    """Return about the diagonal of H.
+
+    That of function j and output k is taken as squares_j times the output's share of the
+    curvature, which is exact where all rows are curved alike.
+    """
+    diagonal, dtype = np.empty_like(trial.slopes), trial.slopes.dtype
+    mean = trial.curvature.mean()
+    share = np.maximum(trial.curvature / mean, SMALLEST_SHARE) if mean > 0 else np.ones(1)
+    diagonal[:-1] = trial.squares[:, None] / trial.mass
+    diagonal[-1] = mean / trial.mass
+    diagonal *= share.astype(dtype)
+    diagonal[:-1] += dtype.type(problem.alpha)
+    diagonal[-1] += damping(problem)
+    return diagonal.ravel()
+
+
+def mean_curvature(problem: Problem, trial: Trial) -> float:
+    """Return the bound of the curvature times the power of 2 that comes next to its mean.
+
+    A factor of the Hessian is made anew only when the curvature has changed that much.
+    """
+    bound = smooth(problem).curvature_bound
+    share = float(trial.curvature.mean() / trial.mass) / bound
+    return bound * 2.0 ** round(log2(min(1.0, max(FLATTEST, share))))
+
+
+def descend(problem: Problem, descent: Descent) -> None:
+    """Take a step of conjugate gradients, all rows having been seen."""
+    system, mass, outputs = descent.system, descent.mass, problem.outputs
+    dtype = system.product.dtype
+    ridge = np.full((outputs, 1), damping(problem), dtype)
+    ridge[:-1] -= dtype.type(system.ridge)  # which the system adds to all unknowns but the last
+    system.product[-outputs:] += dtype.type(mass) * ridge * system.direction[-outputs:]
+    found = metric(problem, descent.curvature, descent.diagonal)
+    descent.gain += float(system.step(1.0 / mass, found).sum())
+    descent.mass = 0.0
+
+
+def damping(problem: Problem) -> float:
+    """Return what stands in for the penalty of the intercept in the quadratic model.
+
+    Where all rows are far on one side a logistic loss is flat, and nothing else would hold the
+    intercept. The minimum is not moved by it: the gradient is exact.
+    """
+    return DAMPING * smooth(problem).curvature_bound
+
+
+def smooth(problem: Problem) -> Smooth:
+    """Return the loss; a solver has checked that it is smooth."""
+    assert isinstance(problem.loss, Smooth)
+    return problem.loss
+
+
+def weights_of(batch: Batch) -> NDArray[np.float64]:
+    """Return the weights of the rows."""
+    return np.ones(len(batch)) if batch.weight is None else batch.weight
+
+
+def targets_of(batch: Batch) -> NDArray[Any]:
+    """Return the targets of the rows, which a loss needs."""
+    assert batch.y is not None
+    return batch.y
+
+
+def dot(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """Return the sum of products in float64."""
+    return float(np.einsum("ij,ij->", a, b, dtype=np.float64))
+
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass
+class Newton(Solver[NewtonState], name="newton"):
+    r"""Newton's method with directions from conjugate gradients, preconditioned by the diagonal.
+
+    H d = -g with g = Phi'W l'(f) / sum(W) + alpha w and H = Phi'W l''(f) Phi / sum(W) + alpha I, l
+    the loss, W the rows' weights, and an intercept without penalty. The system is solved up to the
+    relative residual min(1/2, sqrt(|g| / |first g|)), or half of what `tol` asks for if that is
+    more (Eisenstat and Walker 1996, Choosing the forcing terms in an inexact Newton method,
+    section 2; Kelley 1995, Iterative methods for linear and nonlinear equations, Eq. 6.20); then
+    w + d is tried, and d is halved until the objective falls enough (Nocedal and Wright 2006,
+    Numerical optimization, Algorithm 7.1).
+
+    A trial takes one pass and brings the gradient there too; every step of conjugate gradients
+    takes one. All outputs go together. Vectors of weights are in single precision, values at the
+    rows and sums in double.
+
+    Parameters
+    ----------
+    tol : float
+        Ends the fit when the gradient, in the norm of the inverse diagonal of H, has fallen to
+        this fraction of the first one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Fourier
+    >>> from bochner.kernels import Gaussian
+    >>> from bochner.loop import run
+    >>> from bochner.losses import Logistic
+    >>> from bochner.problem import Problem
+    >>> from bochner.solvers import Newton
+    >>> from bochner.stopping import Passes, Solved
+    >>> X = np.linspace(-2, 2, 100)[:, None]
+    >>> source = ArraySource(X, np.where(abs(X) < 1, 1.0, -1.0))
+    >>> basis = Fourier(64).build(Gaussian(1.0), source.sample(100), seed=0)
+    >>> problem = Problem(basis, Logistic(), alpha=1e-3, outputs=1, rows=100)
+    >>> solution = run(Newton(), problem, source, stop=Solved() | Passes(100))
+    >>> solution.reason.converged, solution.expansion(np.array([[0.0], [1.9]])) > 0
+    (True, array([[ True],
+                  [False]]))
+    """
+
+    state_type: ClassVar[type[Any]] = NewtonState
+    loss_type: ClassVar[type[Any]] = Smooth
+    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
+    looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    patience: ClassVar[int] = 2
+    takes_ridge: ClassVar[bool] = True
+
+    tol: float = 1e-2
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a tolerance out of range, and a basis without end."""
+        super().check(problem)
+        require_tolerance(self.tol)
+        require_finite_basis(problem)
+
+    def home(self, rows: int | None) -> Any:
+        """Return bins."""
+        return "binning"
+
+    def rows_per_batch(self, problem: Problem) -> int:
+        """Return how many rows a batch has; the result depends on it only by rounding."""
+        return BATCH_ROWS
+
+    def init(self, problem: Problem, sample: Batch) -> NewtonState:
+        """Return the best constant."""
+        size, dtype = problem.basis.end(None), precision(problem.basis)
+        weights = np.zeros((size + 1, problem.outputs), dtype)
+        weights[-1] = best_constant(problem, sample)
+        return opened(problem, weights)
+
+    def advance(self, problem: Problem, state: NewtonState, batch: Batch) -> NewtonState:
+        """Add the batch's part of what the phase collects."""
+        if isinstance(state.phase, Trial):
+            make_room(state, batch)
+            add_trial(problem, state, state.phase, batch)
+        else:
+            add_product(problem, state, state.phase, batch)
+        return state
+
+    def end_pass(self, problem: Problem, state: NewtonState) -> NewtonState:
+        """Accept or shorten a trial, or take a step of conjugate gradients."""
+        if isinstance(state.phase, Trial):
+            self._end_trial(problem, state, state.phase)
+        else:
+            self._end_product(problem, state, state.phase)
+        return state
+
+    def expansion(self, problem: Problem, state: NewtonState) -> Expansion:
+        """Return the best weights so far."""
+        return Expansion(problem.basis, state.weights[:-1], state.weights[-1].astype(np.float64))
+
+    def on_new_rows(self, problem: Problem, state: NewtonState) -> NewtonState:
+        """Begin anew from the best weights so far."""
+        return opened(problem, spread(problem, state.basis, state.weights))
+
+    def size(self, state: NewtonState) -> int:
+        """Return the number of weights."""
+        return len(state.weights) - 1
+
+    def regularization(self, rows: int | None) -> float:
+        """Return a ridge on the sum over the rows."""
+        return ridge_of(rows)
+
+    def solved(self, state: NewtonState) -> bool:
+        """Whether the gradient is small enough."""
+        return state.optimality <= self.tol
+
+    def _end_trial(self, problem: Problem, state: NewtonState, ended: Trial) -> None:
+        length = longest(problem, state, ended)
+        if ended.direction is not None and length != 1.0:
+            state.phase = shortened(state, ended, length)
+            return
+        accept(problem, state, ended)
+        descent = newton_descent(problem, state, ended)
+        norm = sqrt(descent.system.energy.sum())
+        # A start from which less can be gained than the objective is rounded by is the minimum.
+        if state.first_norm == 0.0 and norm**2 > EPS * state.objective:
+            state.first_norm = norm
+        state.optimality = norm / state.first_norm if state.first_norm > 0 else 0.0
+        descent.accuracy = self._accuracy(problem, state.optimality)
+        state.phase = descent
+
+    def _end_product(self, problem: Problem, state: NewtonState, descent: Descent) -> None:
+        descend(problem, descent)
+        system, state.moved = descent.system, descent.gain
+        if system.relative > descent.accuracy and system.steps < MOST_STEPS:
+            return
+        # The residual of a conjugate gradient iterate d is orthogonal to it: -g'd = d'Hd.
+        reach = BEYOND if smooth(problem).model_is_above else 1.0
+        direction = system.solution.reshape(state.weights.shape) * state.weights.dtype.type(reach)
+        state.phase = trial(state.weights, direction, slope=-2 * reach * descent.gain)
+
+    def _accuracy(self, problem: Problem, optimality: float) -> float:
+        coarsest = COARSEST_ABOVE if smooth(problem).model_is_above else COARSEST
+        enough = 0.5 * self.tol / optimality if optimality > 0 else coarsest
+        return min(coarsest, max(sqrt(optimality), enough))

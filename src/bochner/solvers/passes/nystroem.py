@@ -1,0 +1,162 @@
+"""Nystroem: a kernel machine on some centres, preconditioned by what they know of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from bochner.data import Batch
+from bochner.features import Basis, CenterBasis, Centers, WhitenedBasis
+from bochner.losses import Quadratic, Smooth
+from bochner.problem import Expansion, Problem
+from bochner.solvers.passes.conjugate_gradient import (
+    BATCH_ROWS,
+    ConjugateGradient,
+    ConjugateGradientState,
+    require_tolerance,
+    ridge_of,
+)
+from bochner.solvers.passes.newton import Newton, NewtonState
+from bochner.solvers.solver import Solver
+
+CENTERS = 5_000
+ROUNDINGS = 30
+SMALLEST = 1e-15  # jitter that sums in double precision notice
+LEAST_RIDGE = 0.1  # precisions of the kernel's values, times the loss's curvature
+
+NystroemState = ConjugateGradientState | NewtonState
+
+
+@dataclass
+class Nystroem(Solver[NystroemState], name="nystroem"):
+    r"""Conjugate gradients for functions of centres, preconditioned by two Cholesky factors.
+
+    The minimum of mean loss + alpha/2 |f|^2, |f| the norm in the space of the kernel, over
+    f = k(., Z) L^-T w + b with M centres Z and L L' = k(Z, Z). If the centres stand for the rows
+    the Hessian in w is about A A' = curvature L'L / M + alpha I, with the curvature of the loss,
+    and A is the preconditioner (Rudi, Carratino and Rosasco 2017, FALKON: an optimal large scale
+    kernel method, Algorithm 1). The intercept, unpenalised, has a row of its own in A.
+
+    For the squared loss this is one system, each of whose steps takes a pass; other smooth losses
+    are minimised by Newton's method, which solves such systems (Marteau-Ferey, Bach and Rudi 2019,
+    Globally convergent Newton methods for ill-conditioned generalized self-concordant losses).
+
+    Parameters
+    ----------
+    tol : float
+        Ends the fit when the gradient, in the norm of the inverse preconditioner, has fallen to
+        this fraction of the first one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Centers
+    >>> from bochner.kernels import Gaussian
+    >>> from bochner.loop import run
+    >>> from bochner.losses import Squared
+    >>> from bochner.problem import Problem
+    >>> from bochner.solvers import Nystroem
+    >>> from bochner.stopping import Passes, Solved
+    >>> X = np.linspace(-3, 3, 500)[:, None]
+    >>> source = ArraySource(X, np.sin(2 * X))
+    >>> basis = Centers(30).build(Gaussian(1.0), source.sample(500), seed=0)
+    >>> problem = Problem(basis, Squared(), alpha=1e-6, outputs=1, rows=500)
+    >>> solution = run(Nystroem(), problem, source, stop=Solved() | Passes(100))
+    >>> solution.reason.converged, solution.training.pass_ < 20
+    (True, True)
+    >>> bool(np.abs(solution.expansion(X) - np.sin(2 * X)).max() < 0.01)
+    True
+    """
+
+    state_type: ClassVar[Any] = NystroemState
+    loss_type: ClassVar[type[Any]] = Smooth
+    basis_type: ClassVar[type[Any]] = CenterBasis
+    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
+    looks: ClassVar[Literal["steps", "passes"]] = "passes"
+    patience: ClassVar[int] = 6  # on the way to a minimum this far off the loss may rise
+    takes_ridge: ClassVar[bool] = True
+
+    tol: float = 1e-3
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a tolerance out of range, and functions that are not those of centres."""
+        super().check(problem)
+        require_tolerance(self.tol)
+
+    def prepared(self, problem: Problem, memory: int) -> Basis:
+        """Return functions whose weights have the norm of the kernel.
+
+        Values of the kernel that are rounded by eps let f = k(x, Z) c vary by about eps |c|, which
+        raises a loss of curvature 1 by eps^2 |c|^2 / 2. So much a jitter of eps^2 / alpha adds to
+        the penalty; with as many centres as rows the rounding would fit as much as the kernel then
+        leaves.
+        """
+        centers = problem.basis
+        if isinstance(centers, CenterBasis):
+            rounding = np.finfo(centers.dtype).eps ** 2 * problem.loss.stiffness
+            jitter = ROUNDINGS * rounding / self._posed(problem).alpha
+            whitened = WhitenedBasis(centers, max(float(jitter), SMALLEST))
+            return whitened.tabulated(problem.rows, memory)
+        return super().prepared(problem, memory)
+
+    def home(self, rows: int | None) -> Any:
+        """Return a few thousand centres."""
+        return Centers(CENTERS)
+
+    def rows_per_batch(self, problem: Problem) -> int:
+        """Return how many rows a batch has; the result depends on it only by rounding."""
+        return BATCH_ROWS
+
+    def init(self, problem: Problem, sample: Batch) -> NystroemState:
+        """Return the best constant."""
+        if not isinstance(problem.basis, WhitenedBasis):
+            raise ValueError(
+                "Nystroem needs codes of a WhitenedBasis; got those of a "
+                f"{type(problem.basis).__name__}. Encode the rows by what `prepared` returns, or "
+                "give them as they are."
+            )
+        return self._method(problem).init(self._posed(problem), sample)
+
+    def advance(self, problem: Problem, state: NystroemState, batch: Batch) -> NystroemState:
+        """Add the batch's part of the gradient, or of the product with the direction."""
+        return self._method(problem).advance(self._posed(problem), state, batch)
+
+    def end_pass(self, problem: Problem, state: NystroemState) -> NystroemState:
+        """Take a step of conjugate gradients, or of Newton's method."""
+        return self._method(problem).end_pass(self._posed(problem), state)
+
+    def expansion(self, problem: Problem, state: NystroemState) -> Expansion:
+        """Return the present weights, those of the whitened basis."""
+        return self._method(problem).expansion(problem, state)
+
+    def on_new_rows(self, problem: Problem, state: NystroemState) -> NystroemState:
+        """Begin anew from the present weights."""
+        return self._method(problem).on_new_rows(problem, state)
+
+    def size(self, state: NystroemState) -> int:
+        """Return the number of centres."""
+        return len(state.weights) - 1
+
+    def regularization(self, rows: int | None) -> float:
+        """Return a ridge on the sum over the rows."""
+        return ridge_of(rows)
+
+    def solved(self, state: NystroemState) -> bool:
+        """Whether the gradient is small enough."""
+        return state.optimality <= self.tol
+
+    def _posed(self, problem: Problem) -> Problem:
+        """Return the problem with a ridge that is not lost in the rounding of the kernel."""
+        basis = problem.basis.plain
+        assert isinstance(basis, CenterBasis)
+        least = LEAST_RIDGE * float(np.finfo(basis.dtype).eps) * problem.loss.stiffness
+        return replace(problem, alpha=max(problem.alpha, least))
+
+    def _method(self, problem: Problem) -> Solver[NystroemState]:
+        method: Solver[Any] = Newton(self.tol)
+        if isinstance(problem.loss, Quadratic):
+            method = ConjugateGradient(self.tol)
+        return method
