@@ -1,0 +1,50 @@
+"""Results do not change: every solver, feature map, loss and machine predicts as it was recorded.
+
+`results.json` is written by `record.py`, which says when it may be written anew.
+"""
+
+import pytest
+from golden import components, machines
+from golden.comparison import FOLDER, difference, read, this_platform
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+RECORDED = read(FOLDER / "results.json")
+SAME_PLATFORM = RECORDED["platform"] == this_platform()
+CASES = machines.cases()
+
+
+def assert_as_recorded(found, names):
+    """Compare outcomes with the record, all of them before any is complained of."""
+    new, lost = sorted(found.keys() - names), sorted(names - found.keys())
+    assert not lost, f"no longer accepted: {', '.join(lost)}"
+    assert not new, f"not in the record, run record.py: {', '.join(new)}"
+    told = {name: difference(RECORDED[name], found[name], SAME_PLATFORM) for name in sorted(found)}
+    wrong = [f"{name}: {text}" for name, text in told.items() if text]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("pair", components.pairs())
+def test_a_solver_on_features_predicts_as_before_with_each_loss_that_it_takes(pair):
+    names = {name for name in RECORDED if name.startswith(f"{pair}, ")}
+    assert_as_recorded(components.outcomes(pair), names)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_machine_predicts_as_before(case):
+    assert_as_recorded({case: CASES[case]()}, {case} & RECORDED.keys())
+
+
+def test_every_recorded_case_is_still_there():
+    known = {f"{pair}, " for pair in components.pairs()}
+    lost = [
+        name
+        for name in RECORDED.keys() - CASES.keys() - {"platform"}
+        if not any(name.startswith(pair) for pair in known)
+    ]
+    assert not lost, f"{sorted(lost)} are in the record, but no solver, map or machine has the name"
+
+
+def test_every_estimator_has_a_case():
+    known = {name.partition(":")[0] for name in CASES}
+    assert set(machines.estimators()) <= known
