@@ -4,6 +4,7 @@
 """
 
 import pytest
+
 from golden import components, machines
 from golden.comparison import FOLDER, difference, read, this_platform
 
