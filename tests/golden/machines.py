@@ -123,6 +123,21 @@ def on_file(model, **settings):
     return outcome(model, table(24, seed=11)[0].fillna({"height": 0.0, "tree": "ash"}))
 
 
+def growing(solver):
+    """Fit so many outputs that bins begin with few grids, and grow while that helps."""
+    X, mixing = rows(400, 2), rows(2, 480, 5)
+    y = X @ mixing + X[:, :1] * X[:, 1:] * mixing[:1]
+    model = KernelRegressor(
+        "laplacian",
+        features="binning",
+        solver=solver,
+        tol=0.1,
+        early_stopping=True,
+        random_state=0,
+    )
+    return outcome(model.fit(X, y), rows(24, 2, 10))
+
+
 def on_histograms(model):
     X = histograms(300)
     return outcome(model.fit(X, numbers(4 * X)), histograms(24, seed=12))
@@ -243,7 +258,7 @@ SETTINGS = {  # KernelRegressor with something special in it
     "coordinate path": {"features": Binning(8), "solver": CoordinateDescent("l1", path=3)},
     "elastic net": {"features": Binning(8), "solver": CoordinateDescent(0.5)},
     "few bins": {"features": Binning(8), "solver": AveragedGradient(most_bins=64)},
-    "grids that grow": {"kernel": "laplacian", "features": "binning", "early_stopping": True},
+    "open number of grids": {"kernel": "laplacian", "features": "binning", "early_stopping": True},
     "huber": {"loss": Huber(0.5), "features": Binning(8)},
     "absolute on few rows": {"loss": "absolute"},
     "upper quantile": {"loss": "quantile", "quantile": 0.9},
@@ -295,6 +310,8 @@ CASES = {
     ),
     "KernelRegressor: file": lambda: on_file(KernelRegressor(**SEEDED)),
     "KernelRegressor: histograms": lambda: on_histograms(KernelRegressor(ChiSquared(), **SEEDED)),
+    "KernelRegressor: grids that grow by cg": lambda: growing("cg"),
+    "KernelRegressor: grids that grow by backfitting": lambda: growing("backfitting"),
     "KernelRegressor: mixed kernel": lambda: mixed_kernel("auto"),
     "KernelRegressor: mixed kernel on waves": lambda: mixed_kernel(Fourier(32)),
     "KernelClassifier: small table": lambda: classification(KernelClassifier(**SEEDED)),
