@@ -102,15 +102,19 @@ def _numbers(predictions, few):
     return [float(flat[place]) for place in np.linspace(0, flat.size - 1, few).astype(int)]
 
 
-def difference(kept, found, same_platform, tolerance=TOLERANCE):
-    """Return in words how an outcome differs from the one that was recorded, "" if it does not."""
+def difference(kept, found, same_platform, tolerance=TOLERANCE, signed=True):
+    """Return in words how an outcome differs from the one that was recorded, "" if it does not.
+
+    `tolerance` and `signed` are for other platforms: numbers without signs may have either.
+    """
     now = recorded(found, len(kept["numbers"]))
     before, after = np.array(kept["numbers"]), np.array(now["numbers"])
     if same_platform:
         changed = [part for part in PARTS if kept.get(part) != now.get(part)]
     else:
         allowed = tolerance * max(1.0, np.abs(before).max())
-        changed = ["predictions"] if not (np.abs(after - before) <= allowed).all() else []
+        gaps = after - before if signed else np.abs(after) - np.abs(before)
+        changed = ["predictions"] if not (np.abs(gaps) <= allowed).all() else []
     if not changed:
         return ""
     gap = np.abs(after - before).max()

@@ -6,7 +6,7 @@
 import pytest
 
 from golden import components, machines
-from golden.comparison import FOLDER, difference, read, this_platform
+from golden.comparison import FOLDER, TOLERANCE, difference, read, this_platform
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -14,14 +14,29 @@ RECORDED = read(FOLDER / "results.json")
 SAME_PLATFORM = RECORDED["platform"] == this_platform()
 CASES = machines.cases()
 
+# On other platforms. Steps are as long as is stable and in single precision, so that rounding grows
+# while a fit has not converged; the signs of eigenvectors are free.
+BY_STEPS = {"averaged", "cdsg", "dsg", "eigenpro", "pegasos", "udsg", "KernelNoveltyDetector"}
+TOLERANCE_OF_STEPS = 2e-2
+OF_EITHER_SIGN = {"NystroemMap", "PartialWhitening"}
+
+
+def told(name, found):
+    """Return how a case differs from its record, with the tolerance that it needs."""
+    first = name.partition(" on ")[0].partition(":")[0]
+    tolerance = TOLERANCE_OF_STEPS if first in BY_STEPS else TOLERANCE
+    return difference(
+        RECORDED[name], found, SAME_PLATFORM, tolerance, signed=first not in OF_EITHER_SIGN
+    )
+
 
 def assert_as_recorded(found, names):
     """Compare outcomes with the record, all of them before any is complained of."""
     new, lost = sorted(found.keys() - names), sorted(names - found.keys())
     assert not lost, f"no longer accepted: {', '.join(lost)}"
     assert not new, f"not in the record, run record.py: {', '.join(new)}"
-    told = {name: difference(RECORDED[name], found[name], SAME_PLATFORM) for name in sorted(found)}
-    wrong = [f"{name}: {text}" for name, text in told.items() if text]
+    texts = {name: told(name, found[name]) for name in sorted(found)}
+    wrong = [f"{name}: {text}" for name, text in texts.items() if text]
     assert not wrong, "\n".join(wrong)
 
 
