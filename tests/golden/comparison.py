@@ -22,7 +22,16 @@ from bochner.solvers import Backfitting, CoordinateDescent, Solver
 
 FOLDER = Path(__file__).parent
 METHODS = ("decision_function", "predict", "predict_proba", "score_samples", "transform")
-COEFFICIENTS = ("coef_", "intercept_", "alpha_", "noise_", "offset_", "kl_divergence_")
+COEFFICIENTS = (
+    "alpha_",
+    "coef_",
+    "intercept_",
+    "kl_divergence_",
+    "n_features_used_",
+    "noise_",
+    "offset_",
+    "relevance_",
+)
 HISTORY = ("pass_", "step", "rows", "loss", "held_out_loss", "size")
 PARTS = ("predictions", "coefficients", "history")
 FEW = 8  # numbers that are kept beside the digests
