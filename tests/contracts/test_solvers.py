@@ -1,0 +1,434 @@
+"""What every solver promises: each solver in the registry, on all features it takes, and each law.
+
+A solver that is registered is tested with no change here. One that cannot keep a law stands in
+EXCEPTIONS with the reason; an exception that is no longer needed fails.
+"""
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import bochner
+from bochner import Checkpoint, KernelClassifier, KernelRegressor
+from bochner.data import ArraySource, IteratorSource, open_source, prefetched
+from bochner.features import Binning, Centers, Fourier, RandomBasis
+from bochner.kernels import Gaussian, Laplacian
+from bochner.losses import Loss, Regression
+from bochner.solvers import CoordinateDescent, DoublyStochastic, EigenPro, Solver
+
+in_small_batches = pytest.mark.usefixtures("small_batches")
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+N_ROWS, BATCH = 240, 50  # several batches a pass, the last of another length
+FEATURES = {
+    "bins": Binning(16),
+    "waves": Fourier(64),
+    "endless waves": Fourier(),
+    "centres": Centers(),
+    "some centres": Centers(40),
+}
+VARIANTS = {  # solvers with settings that take another way through the code
+    "plain dsg": DoublyStochastic(step="plain"),
+    "eigenpro with momentum": EigenPro(momentum=True),
+    "coordinate with l2": CoordinateDescent("l2"),
+}
+SOLVERS = {name: Solver.resolve(name) for name in sorted(Solver.registry)} | VARIANTS
+
+# Features that a solver refuses though its types take them; test_compatibility has the types.
+REFUSED = {
+    ("direct", "some centres"): "it solves the system of all rows",
+    ("eigenpro with momentum", "some centres"): "momentum is for all rows as centres",
+}
+ROW_BY_ROW = (
+    "batches and their order go by the number of rows: a row of weight 3 and the same row three "
+    "times are two walks to the same minimum, which agree in the mean (law 'weights')"
+)
+MORE_CENTRES = (
+    "the penalty is on the coefficients at the centres: repeated rows are further centres, which "
+    "is another problem"
+)
+MORE_EIGENVECTORS = (
+    "the number of eigenvectors goes by that of the rows: of the repeated ones it takes nearly as "
+    "many as there are waves, and the steps become too short"
+)
+SHARED_STEPS = "the length of a step on a block of functions is found for all outputs together"
+UNREADABLE = (
+    "a bug: the checkpoint cannot be loaded ('A TabulatedBasis in the file is not sound: its draws "
+    "are others')"
+)
+EXCEPTIONS = {
+    ("averaged", "memory"): "the number of bins that are kept follows the budget (most_bins)",
+    ("averaged", "exact weights"): ROW_BY_ROW,
+    ("backfitting", "chunks"): (
+        "a bug: codes of a number of rows that is not known before have gaps between their columns "
+        "(TypeError: No matching definition for array(int32, 2d, A))"
+    ),
+    ("cdsg", "exact weights"): ROW_BY_ROW,
+    ("cdsg", "outputs"): SHARED_STEPS,
+    ("cg on centres", "exact weights"): MORE_CENTRES,
+    ("cg on waves", "checkpoint"): UNREADABLE,
+    ("dsg", "exact weights"): ROW_BY_ROW,
+    ("dsg", "outputs"): SHARED_STEPS,
+    ("eigenpro on some centres", "exact weights"): ROW_BY_ROW,
+    ("eigenpro on waves", "exact weights"): ROW_BY_ROW,
+    ("eigenpro on waves", "weights"): MORE_EIGENVECTORS,
+    ("eigenpro with momentum", "exact weights"): ROW_BY_ROW,
+    ("eigenpro with momentum on waves", "weights"): MORE_EIGENVECTORS,
+    ("newton on centres", "exact weights"): MORE_CENTRES,
+    ("newton on waves", "checkpoint"): UNREADABLE,
+    ("pegasos", "exact weights"): ROW_BY_ROW,
+    ("plain dsg", "exact weights"): ROW_BY_ROW,
+    ("udsg", "exact weights"): ROW_BY_ROW,
+    ("udsg", "outputs"): SHARED_STEPS,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A solver on features that it takes."""
+
+    name: str
+    features: str
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.features}"
+
+    @property
+    def solver(self) -> Any:
+        """The solver with small batches, if it has a parameter for them."""
+        solver = clone(SOLVERS[self.name])
+        return solver.set_params(batch_size=BATCH) if hasattr(solver, "batch_size") else solver
+
+    def regressor(self, **changes: Any) -> KernelRegressor:
+        return KernelRegressor(**self._settings("squared", "huber", "absolute") | changes)
+
+    def classifier(self, **changes: Any) -> KernelClassifier:
+        return KernelClassifier(**self._settings("softmax", "squared", "hinge") | changes)
+
+    def converged(self, **changes: Any) -> KernelRegressor:
+        """A regression near its minimum, if the solver can tell how far it is from there."""
+        model = self.regressor(**changes)
+        if hasattr(model.solver, "tol"):
+            model.set_params(solver__tol=1e-6, alpha=1e-2, max_passes=100)
+        return model
+
+    def machines(self, **changes: Any) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+        """A regression of one column and a classification of three, with their data."""
+        X, y = table()
+        yield self.regressor(**changes), X, y
+        yield self.classifier(**changes), X, labels(y)
+
+    def _settings(self, *losses: str) -> dict[str, Any]:
+        kernel = Laplacian(2.0) if self.features == "bins" else Gaussian(1.5)
+        taken = SOLVERS[self.name].loss_type
+        return {
+            "kernel": kernel,
+            "loss": next(name for name in losses if isinstance(Loss.resolve(name), taken)),
+            "features": clone(FEATURES[self.features]),
+            "solver": self.solver,
+            "alpha": 1e-3,
+            "max_passes": 3,
+            "early_stopping": False,
+            "random_state": 0,
+        }
+
+
+def takes(name: str, features: str) -> bool:
+    """Whether a solver takes features, as the types say."""
+    needed, map_ = SOLVERS[name].basis_type, FEATURES[features]
+    if features == "endless waves" and not issubclass(needed, RandomBasis):
+        return False
+    return issubclass(map_.basis_type, needed) and (name, features) not in REFUSED
+
+
+CASES = [Case(name, features) for name in SOLVERS for features in FEATURES if takes(name, features)]
+LAWS: set[str] = set()
+BUGS = (TypeError, bochner.ModelFileError)
+
+
+def law(name: str) -> pytest.MarkDecorator:
+    """Apply a law to every case; it must fail where an exception is made."""
+    LAWS.add(name)
+    cases = []
+    for case in CASES:
+        reasons = [EXCEPTIONS.get((who, name)) for who in (case.name, str(case))]
+        reason = next(filter(None, reasons), None)
+        fails = pytest.mark.xfail(strict=True, reason=str(reason), raises=(AssertionError, *BUGS))
+        cases.append(pytest.param(case, id=str(case), marks=[fails] if reason else []))
+    return pytest.mark.parametrize("case", cases)
+
+
+@pytest.fixture
+def small_batches(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut a pass into several batches where the solver has no parameter for it."""
+    if not hasattr(case.solver, "batch_size"):
+        monkeypatch.setattr(type(case.solver), "rows_per_batch", lambda self, problem: BATCH)
+
+
+def table() -> tuple[np.ndarray, np.ndarray]:
+    """Rows and targets that are short decimals: text and single precision hold them exactly."""
+    rng = np.random.default_rng(0)
+    X = np.round(64 * rng.normal(size=(N_ROWS, 3))) / 64
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=N_ROWS)
+    return X.astype(np.float32), np.round(64 * y) / 64
+
+
+def labels(y: np.ndarray) -> np.ndarray:
+    return np.array(["ash", "beech", "oak"])[np.digitize(y, [-0.7, 0.7])]
+
+
+def values(model: Any, X: Any) -> np.ndarray:
+    return model.predict(X) if isinstance(model, KernelRegressor) else model.decision_function(X)
+
+
+def distance(one: np.ndarray, two: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(one - two))))
+
+
+def assert_same_fit(one: Any, two: Any, X: np.ndarray) -> None:
+    np.testing.assert_array_equal(values(one, X), values(two, X))
+    for name in one.history_.keys() - {"seconds"}:
+        assert one.history_[name] == two.history_[name], name
+    assert (one.n_iter_, one.stopped_because_) == (two.n_iter_, two.stopped_because_)
+
+
+@pytest.mark.parametrize("name", sorted(Solver.registry))
+def test_every_registered_solver_is_in_the_table(name):
+    assert any(case.name == name for case in CASES)
+
+
+@law("threads")
+@in_small_batches
+def test_the_number_of_threads_changes_no_bit(case):
+    for model, X, y in case.machines():
+        expected = values(clone(model).set_params(n_jobs=1).fit(X, y), X)
+        for n_jobs in (2, 4):
+            other = clone(model).set_params(n_jobs=n_jobs).fit(X, y)
+            np.testing.assert_array_equal(values(other, X), expected)
+
+
+@law("memory")
+@in_small_batches
+def test_a_smaller_memory_budget_changes_no_bit_or_is_refused(case):
+    for model, X, y in case.machines():
+        expected = values(clone(model).set_params(memory_budget="1GB").fit(X, y), X)
+        smaller = [fit_within(budget, model, X, y) for budget in (0, "60kB")]
+        if all(found is None for found in smaller):
+            smaller = [fit_within("3MB", model, X, y)]
+            assert smaller[0] is not None
+        for found in smaller:
+            if found is not None:
+                np.testing.assert_array_equal(found, expected)
+
+
+def fit_within(budget: Any, model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+    """Return the predictions of a fit, or None if it is refused for want of memory."""
+    try:
+        return values(clone(model).set_params(memory_budget=budget).fit(X, y), X)
+    except ValueError as error:
+        if "memory_budget" in str(error):
+            return None
+        raise
+
+
+def blocks(X: np.ndarray, y: np.ndarray, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    return [(X[a : a + size], y[a : a + size]) for a in range(0, len(X), size)]
+
+
+def kept(X: np.ndarray, y: np.ndarray, folder: Path) -> dict[str, Callable[[], tuple[Any, ...]]]:
+    """The same rows in forms that can be read in any order."""
+    frame = pd.DataFrame(np.column_stack([X, y]).astype(np.float32), columns=[*"abc", "y"])
+    frame.to_csv(folder / "rows.csv", index=False)
+    frame.to_parquet(folder / "rows.parquet", row_group_size=70)
+    np.save(folder / "rows.npy", X)
+    np.savez(folder / "rows.npz", X=X, y=y)
+    return {
+        "array": lambda: (X, y),
+        "source": lambda: (ArraySource(X, y),),
+        "mapped file": lambda: (np.load(folder / "rows.npy", mmap_mode="r"), y),
+        "npz": lambda: (open_source(folder / "rows.npz", "y"),),
+        "csv on disk": lambda: (open_source(folder / "rows.csv", "y", keep="disk"),),
+        "parquet": lambda: (open_source(folder / "rows.parquet", "y", keep="memory"),),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@law("formats")
+@in_small_batches
+def test_rows_of_arrays_and_files_give_the_same_bits(case, tmp_path):
+    X, y = table()
+    fits = {
+        name: case.regressor().fit(*given()).predict(X)
+        for name, given in kept(X, y, tmp_path).items()
+    }
+    for name, predicted in fits.items():
+        np.testing.assert_array_equal(predicted, fits["array"], name)
+
+
+STREAMS = {
+    "read again": lambda X, y, size: IteratorSource(blocks(X, y, size)),
+    "read ahead": lambda X, y, size: prefetched(IteratorSource(blocks(X, y, size))),
+    "read once": lambda X, y, size: iter(blocks(X, y, size)),
+}
+
+
+@law("chunks")
+@pytest.mark.parametrize("form", STREAMS)
+def test_the_blocks_of_a_stream_change_no_bit_or_it_is_refused(case, form):
+    X, y = table()
+
+    def outcome(size: int) -> Any:
+        try:
+            return case.regressor().fit(STREAMS[form](X, y, size)).predict(X)
+        except ValueError as error:
+            return str(error)
+
+    expected = outcome(N_ROWS)
+    for size in (7, 100):
+        np.testing.assert_array_equal(outcome(size), expected)
+
+
+class Copies:
+    """Keeps the checkpoint that was written last, after each batch."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.files, self.positions = path, [], []
+
+    def __call__(self, progress: Any) -> None:
+        if progress.reason is None:
+            self.files.append(self.path.read_bytes())
+            self.positions.append(progress.position)
+
+
+@law("checkpoint")
+@in_small_batches
+def test_a_fit_goes_on_from_any_checkpoint_to_the_same_bits(case, tmp_path):
+    path = tmp_path / "checkpoint"
+    for (model, X, y), early_stopping in zip(case.machines(), (True, False), strict=True):
+        model.set_params(early_stopping=early_stopping)
+        copies = Copies(path)
+        whole = clone(model).set_params(callbacks=[Checkpoint(path, 0), copies]).fit(X, y)
+        last = len(copies.files) - 1
+        middle = max(i for i, position in enumerate(copies.positions) if position > 0)
+        for number in {last // 3, middle, last}:
+            path.write_bytes(copies.files[number])
+            part = bochner.load(path)
+            assert np.isfinite(values(part, X)).all()
+            assert_same_fit(part.fit(X, y), whole, X)
+
+
+@law("more passes")
+@in_small_batches
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_more_passes_are_those_of_one_fit(case, early_stopping):
+    for model, X, y in case.machines(early_stopping=early_stopping, tol=0.0):
+        whole = clone(model).set_params(max_passes=5).fit(X, y)
+        part = clone(model).set_params(max_passes=2, warm_start=True).fit(X, y)
+        part = pickle.loads(pickle.dumps(part)).set_params(max_passes=5)
+        assert_same_fit(part.fit(X, y), whole, X)
+
+
+def contradicting() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every row twice, with opposite targets; the first counts three times as much."""
+    X, y = (part[: N_ROWS // 2] for part in table())
+    return np.vstack([X, X]), np.concatenate([y, -y]), np.repeat([3, 1], len(y))
+
+
+@cache
+def weighted_and_repeated(case: Case) -> list[np.ndarray]:
+    """Predictions of a fit with weights, of one to repeated rows, and of one without weights."""
+    X, y, weight = contradicting()
+    model = case.converged()
+    if not hasattr(model.solver, "tol"):
+        model.set_params(alpha=1e-2, max_passes=30)
+    if case.features == "some centres":
+        model.set_params(features=Centers(given=X[:40]))
+    repeated = np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    fits = (X, y, weight), repeated, (X, y)
+    return [clone(model).fit(*given).predict(X[: N_ROWS // 2]) for given in fits]
+
+
+@law("weights")
+def test_weights_are_repetitions_in_the_mean(case):
+    y = table()[1][: N_ROWS // 2]
+    weighted, repeated, plain = (f @ y / (y @ y) for f in weighted_and_repeated(case))
+    assert abs(plain) < 0.4 * repeated
+    assert abs(weighted - repeated) < 0.4 * repeated
+
+
+@law("exact weights")
+def test_weights_are_repetitions_up_to_rounding(case):
+    weighted, repeated, plain = weighted_and_repeated(case)
+    assert distance(weighted, repeated) < 1e-3 * distance(plain, repeated)
+
+
+@law("sparse rows")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_rows_are_learned_like_dense_ones(case, dtype):
+    X, y = table()
+    X = np.where(np.abs(X) < 0.5, 0.0, X).astype(dtype)
+    S = sp.csr_array(X)
+    dense, sparse = case.converged().fit(X, y), case.converged().fit(S, y)
+    assert dense.predict(X).dtype == sparse.predict(S).dtype == dtype
+    assert distance(dense.predict(X), sparse.predict(S)) < 1e-3
+    assert distance(dense.predict(X), dense.predict(S)) < 1e-5
+
+
+@law("outputs")
+def test_several_outputs_are_several_regressions(case):
+    X, y = table()
+    Y = np.column_stack([y, 3 * y - 1, np.cos(X[:, 2])])
+    together = case.converged().fit(X, Y).predict(X)
+    assert together.shape == Y.shape
+    for column, target in zip(together.T, Y.T, strict=True):
+        alone = case.converged().fit(X, target).predict(X)
+        assert distance(column, alone) < 1e-3 * np.std(target)
+
+
+@law("a column")
+def test_a_column_of_targets_gives_a_column_of_the_same_bits(case):
+    X, y = table()
+    flat, column = (case.regressor().fit(X, target).predict(X) for target in (y, y[:, None]))
+    assert column.shape == (N_ROWS, 1)
+    np.testing.assert_array_equal(flat, column[:, 0])
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_features_that_a_solver_does_not_take_are_refused_by_a_sentence(name):
+    X, y = table()
+    for features in FEATURES:
+        if not takes(name, features):
+            with pytest.raises(ValueError, match=r"needs .*; got .*\. (Give|Choose) ") as error:
+                Case(name, features).regressor().fit(X, y)
+            assert str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_losses_that_a_solver_does_not_take_are_refused_by_a_sentence(name):
+    X, y = table()
+    case = next(case for case in CASES if case.name == name)
+    kind = type(SOLVERS[name]).__name__
+    for loss in sorted(Loss.registry):
+        instance = Loss.resolve(loss)
+        if not isinstance(instance, SOLVERS[name].loss_type):
+            values = isinstance(instance, Regression)
+            make, target = (case.regressor, y) if values else (case.classifier, labels(y))
+            said = rf"{kind} needs a .*; got {type(instance).__name__}\. Choose another"
+            with pytest.raises(ValueError, match=said):
+                make(loss=loss).fit(X, target)
+
+
+def test_exceptions_name_solvers_and_laws_that_there_are():
+    known = {name for case in CASES for name in (case.name, str(case))}
+    assert {who for who, _ in EXCEPTIONS} <= known
+    assert {what for _, what in EXCEPTIONS} <= LAWS
+    assert all(reason.strip() for reason in EXCEPTIONS.values())
