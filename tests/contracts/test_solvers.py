@@ -60,6 +60,7 @@ MORE_EIGENVECTORS = (
     "the number of eigenvectors goes by that of the rows: of the repeated ones it takes nearly as "
     "many as there are waves, and the steps become too short"
 )
+ONCE_A_GRID = "a batch is a grid at all rows, so that rows are counted once a grid"
 SHARED_STEPS = "the length of a step on a block of functions is found for all outputs together"
 UNREADABLE = (
     "a bug: the checkpoint cannot be loaded ('A TabulatedBasis in the file is not sound: its draws "
@@ -76,6 +77,8 @@ EXCEPTIONS = {
     ("cdsg", "outputs"): SHARED_STEPS,
     ("cg on centres", "exact weights"): MORE_CENTRES,
     ("cg on waves", "checkpoint"): UNREADABLE,
+    ("coordinate", "rows"): ONCE_A_GRID,
+    ("coordinate with l2", "rows"): ONCE_A_GRID,
     ("dsg", "exact weights"): ROW_BY_ROW,
     ("dsg", "outputs"): SHARED_STEPS,
     ("eigenpro on some centres", "exact weights"): ROW_BY_ROW,
@@ -392,6 +395,14 @@ def test_several_outputs_are_several_regressions(case):
     for column, target in zip(together.T, Y.T, strict=True):
         alone = case.converged().fit(X, target).predict(X)
         assert distance(column, alone) < 1e-3 * np.std(target)
+
+
+@law("rows")
+@in_small_batches
+def test_the_history_counts_every_row_once_a_pass(case):
+    X, y = table()
+    model = case.regressor().fit(X, y)
+    assert model.history_["rows"][-1] == model.n_iter_ * N_ROWS
 
 
 @law("a column")
