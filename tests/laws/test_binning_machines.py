@@ -55,16 +55,6 @@ def test_bins_learn_what_the_kernel_can(model, table):
     assert model.binning_.bins == model.coef_.shape[1]
 
 
-@pytest.mark.parametrize("change", [{"n_jobs": 1}, {"memory_budget": 0}, {"memory_budget": "60kB"}])
-def test_threads_and_memory_do_not_change_a_bit(model, table, change):
-    if "memory_budget" in change and model.loss == "hinge":
-        pytest.skip("on streams the number of bins follows the memory budget")
-    X, y = table
-    expected = values(model.fit(X, y), X)
-    other = clone(model).set_params(**change).fit(X, y)
-    np.testing.assert_array_equal(values(other, X), expected)
-
-
 def test_the_transformer_has_the_columns_of_coef_(table):
     X, y = table
     machine = KernelRegressor(features=Binning(8), random_state=3).fit(X, y)
@@ -80,16 +70,6 @@ def test_the_transformer_keeps_the_dtype_and_gives_sparse_rows(table):
     assert columns.dtype == np.float32
     assert sp.issparse(columns)
     np.testing.assert_array_equal(columns.count_nonzero(axis=1), 4)
-
-
-def test_an_interrupted_fit_goes_on_bit_for_bit(model, table):
-    X, y = table
-    limit = 6
-    whole = clone(model).set_params(max_passes=limit, warm_start=True).fit(X, y)
-    parts = clone(model).set_params(max_passes=2, warm_start=True).fit(X, y)
-    parts = pickle.loads(pickle.dumps(parts)).set_params(max_passes=limit).fit(X, y)
-    np.testing.assert_array_equal(values(parts, X), values(whole, X))
-    assert parts.n_iter_ == whole.n_iter_
 
 
 def test_a_ctrl_c_loses_nothing(table):

@@ -46,18 +46,6 @@ def distance(one, two):
 
 
 @every_solver
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sparse_rows_are_learned_like_dense_ones(regression, solver, dtype):
-    X, y = regression
-    X = np.where(np.abs(X) < 0.5, 0.0, X).astype(dtype)
-    S = sp.csr_array(X)
-    dense, sparse = regressor(solver).fit(X, y), regressor(solver).fit(S, y)
-    assert dense.predict(X).dtype == sparse.predict(S).dtype == dtype
-    assert distance(dense.predict(X), sparse.predict(S)) < ROUNDING[solver]
-    assert distance(dense.predict(X), dense.predict(S)) < ROUNDING[solver]
-
-
-@every_solver
 def test_single_precision_gives_what_double_gives(regression, solver):
     X, y = regression
     double = regressor(solver).fit(X, y).predict(X)
@@ -70,17 +58,6 @@ def test_all_solvers_end_at_the_direct_solution(regression, solver):
     X, y = regression
     exact = converged("direct").fit(X, y).predict(X)
     assert distance(converged(solver).fit(X, y).predict(X), exact) < ROUNDING[solver]
-
-
-@every_solver
-def test_several_outputs_are_several_regressions(regression, solver):
-    X, y = regression
-    Y = np.column_stack([y, 3 * y - 1, np.cos(X[:, 2])])
-    together = converged(solver, max_passes=3).fit(X, Y).predict(X)
-    assert together.shape == Y.shape
-    for column, target in zip(together.T, Y.T, strict=True):
-        alone = converged(solver, max_passes=3).fit(X, target).predict(X)
-        assert distance(column, alone) < ROUNDING[solver] * np.std(target)
 
 
 @pytest.mark.parametrize(("solver", "error"), [("direct", 1e-5), ("eigenpro", 0.02)])
@@ -125,19 +102,6 @@ def test_balanced_classes_have_the_weights_of_their_dict(two_classes, solver):
     assert (balanced.predict(X) == "beech").sum() > (plain.predict(X) == "beech").sum()
 
 
-@every_solver
-@pytest.mark.parametrize("other", [{"n_jobs": 2}, {"memory_budget": "3MB"}], ids=str)
-def test_neither_threads_nor_memory_change_a_bit(classes, solver, other):
-    X, y = classes
-    X, y = np.vstack([X, X + 0.1]), np.concatenate([y, y])
-    if solver == "direct" and "memory_budget" in other:
-        other = {"memory_budget": "13MB"}  # what its matrix takes
-    one = classifier(solver, n_jobs=1, memory_budget="1GB").fit(X, y)
-    two = classifier(solver, n_jobs=1).set_params(**other).fit(X, y)
-    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
-    np.testing.assert_array_equal(one.coef_, two.coef_)
-
-
 def stopped(model, X, y):
     """Press Ctrl-C in the middle of the second pass."""
 
@@ -159,24 +123,6 @@ RESUMED = {
     "nystroem": Nystroem(1e-9),
 }
 BASES = {"all": Centers(), "some": Centers(80)}
-
-
-@pytest.mark.parametrize("name", RESUMED)
-@pytest.mark.parametrize("centers", BASES)
-@pytest.mark.parametrize("early_stopping", [False, True])
-def test_more_passes_go_on_bit_for_bit(regression, name, centers, early_stopping):
-    if name == "eigenpro with momentum" and centers == "some":
-        pytest.skip("momentum is for all rows as centres")
-    X, y = regression
-    settings = {"features": BASES[centers], "tol": 0.0, "early_stopping": early_stopping}
-    whole = regressor(RESUMED[name], **settings).fit(X, y)
-    part = regressor(RESUMED[name], warm_start=True, **settings).set_params(max_passes=2)
-    part = pickle.loads(pickle.dumps(part.fit(X, y)))
-    assert part.n_iter_ == 2
-    part.set_params(max_passes=whole.max_passes).fit(X, y)
-    np.testing.assert_array_equal(part.predict(X), whole.predict(X))
-    assert part.n_iter_ == whole.n_iter_
-    assert part.history_["loss"] == whole.history_["loss"]
 
 
 @pytest.mark.parametrize("name", RESUMED)

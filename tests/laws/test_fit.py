@@ -30,15 +30,6 @@ def classifier(**changes):
     return KernelClassifier(**{"random_state": 0, "max_passes": 5, "solver": SMALL_STEPS} | changes)
 
 
-@every_solver
-@pytest.mark.parametrize("other", [{"n_jobs": 2}, {"memory_budget": "1KB"}], ids=str)
-def test_predictions_do_not_depend_on_threads_or_memory(classes, solver, other):
-    X, y = classes
-    one = classifier(solver=solver, n_jobs=1, memory_budget="1GB").fit(X, y)
-    two = classifier(solver=solver, **other).fit(X, y)
-    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_predictions_do_not_depend_on_the_order_of_memory(regression, dtype):
     X, y = regression[0].astype(dtype), regression[1]
