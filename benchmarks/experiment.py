@@ -12,12 +12,12 @@ import numpy as np
 from bochner.data import DataSource
 from bochner.features import SAMPLE_ROWS, prepare
 from bochner.kernels import Kernel
-from bochner.loop import Training, run
 from bochner.losses import Loss
 from bochner.problem import Problem
-from bochner.progress import Progress, Reason
 from bochner.solvers import DoublyStochastic, Memo
 from bochner.stopping import Stop
+from bochner.training.loop import Training, run
+from bochner.training.progress import Progress, Reason
 
 
 @dataclass

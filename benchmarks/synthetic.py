@@ -15,9 +15,9 @@ import numpy as np
 
 from bochner.data import Batch, RadialWave, mapped
 from bochner.kernels import Gaussian
-from bochner.progress import Progress
 from bochner.solvers import DoublyStochastic, Memo
 from bochner.stopping import Passes
+from bochner.training.progress import Progress
 from common import COLOURS, introduce, pyplot, save_picture, save_record, table, target
 from experiment import Experiment, Watch, posed
 

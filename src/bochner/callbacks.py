@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from bochner.progress import Progress
+from bochner.training.progress import Progress
 
 __all__ = ["Callback", "History", "Keeper", "Progress", "ProgressBar"]
 
@@ -72,7 +72,7 @@ class ProgressBar:
     --------
     >>> import io
     >>> from rich.console import Console
-    >>> from bochner.progress import Reason
+    >>> from bochner.training.progress import Reason
     >>> bar = ProgressBar(console=Console(file=io.StringIO(), width=80))
     >>> bar(Progress(0, 4, 4, 4, 256, 0.1, loss=0.5, reason=Reason("all rows were seen", True)))
     >>> "loss 0.5" in bar.console.file.getvalue()

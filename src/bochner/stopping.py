@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from bochner.progress import Progress, Reason
+from bochner.training.progress import Progress, Reason
 
 FEWEST_STEPS = 32
 

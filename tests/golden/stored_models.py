@@ -203,9 +203,9 @@ def gone_on(model, known):
 
 def registered():
     """Return the classes that model files may hold by their names in files, old ones included."""
-    from bochner.persist.registry import class_of, modules  # not public, and used nowhere else
+    from bochner.persist.registry import OLD_NAMES, class_of, modules  # used nowhere else
 
-    return {name: class_of(name) for name in modules()}
+    return {name: class_of(name) for name in (*modules(), *OLD_NAMES)}
 
 
 def names_in(path):

@@ -26,7 +26,9 @@ IN_NO_FILE = {  # no estimator keeps one, though files may name them
     "data.PrincipalComponents",
     "data.RowNormalization",
     "progress.Progress",
+    "training.Progress",
     "progress.Reason",
+    "training.Reason",
 }
 every_file = pytest.mark.parametrize("name", RECORDED)
 every_model = pytest.mark.parametrize("name", [n for n, one in RECORDED.items() if "loaded" in one])

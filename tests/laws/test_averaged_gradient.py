@@ -12,12 +12,12 @@ from bochner.compute.pool import threads
 from bochner.data import ArraySource, Batch, IteratorSource, RadialWave
 from bochner.features import Binning, Fourier
 from bochner.kernels import Gaussian, Laplacian
-from bochner.loop import run
 from bochner.losses import Hinge, Logistic, Softmax, Squared, SquaredHinge
 from bochner.problem import Problem
 from bochner.solvers import ConjugateGradient, averaged_gradient
 from bochner.solvers.binning.averaged_gradient import AveragedGradient
 from bochner.stopping import OnePass, Passes, RowLimit
+from bochner.training.loop import run
 
 GRIDS = 16
 

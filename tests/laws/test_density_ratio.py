@@ -13,11 +13,11 @@ from bochner import DensityRatio
 from bochner.data import ArraySource
 from bochner.features import Fourier, prepare
 from bochner.kernels import Gaussian
-from bochner.loop import run
 from bochner.losses import DensityDual, Logistic
 from bochner.problem import Problem
 from bochner.solvers import DoublyStochastic, Preconditioned
 from bochner.stopping import Passes
+from bochner.training.loop import run
 
 LOSSES = pytest.mark.parametrize("loss", ["logistic", "exponential"])
 

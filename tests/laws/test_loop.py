@@ -15,14 +15,14 @@ from bochner import KernelClassifier, KernelRegressor
 from bochner.callbacks import History, ProgressBar
 from bochner.data import ArraySource, Batch, DataSource
 from bochner.features import Fourier
-from bochner.interruption import interruptible
 from bochner.kernels import Gaussian
-from bochner.loop import run
 from bochner.losses import Squared
 from bochner.problem import Problem
-from bochner.progress import Evaluation, Progress
 from bochner.solvers import DoublyStochastic, EigenPro, ledger
 from bochner.stopping import NoImprovement, OnePass, Passes, RowLimit, Seconds, Tolerance
+from bochner.training.interruption import interruptible
+from bochner.training.loop import run
+from bochner.training.progress import Evaluation, Progress
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SOLVERS = [

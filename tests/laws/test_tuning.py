@@ -18,9 +18,9 @@ from bochner.data import ArraySource, Logarithm, Ranks
 from bochner.estimators.fitting.resume import gained, grown, kept
 from bochner.features import Binning, BinningBasis, Centers
 from bochner.kernels import Gaussian, Laplacian, Mapped, Stretched
-from bochner.loop import INTERRUPTED, Solution, Training
-from bochner.progress import Evaluation
 from bochner.solvers import State
+from bochner.training.loop import INTERRUPTED, Solution, Training
+from bochner.training.progress import Evaluation
 from bochner.tuning import RelevanceDisplay, Sample, Tuning
 from bochner.tuning.exact import judged
 from bochner.tuning.gradients import chosen, fitting

@@ -11,11 +11,11 @@ from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import Binning, Encoded
 from bochner.kernels import Laplacian
-from bochner.loop import run
 from bochner.losses import Absolute, EpsilonInsensitive, Huber, Logistic, Quantile, Squared
 from bochner.problem import Problem
 from bochner.solvers import Backfitting, CoordinateDescent
 from bochner.stopping import Passes, RowLimit, Solved
+from bochner.training.loop import run
 
 rng = np.random.default_rng(0)
 ROWS, GRIDS, ALPHA = 400, 8, 1e-3

@@ -10,11 +10,11 @@ from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import Binning, DenseBasis, Encoded, Fourier
 from bochner.kernels import Laplacian
-from bochner.loop import Training, run
 from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import ConjugateGradient
 from bochner.stopping import Passes, RowLimit, Solved
+from bochner.training.loop import Training, run
 
 ALPHA = 1e-3
 FEATURES = [Binning(16), Fourier(64)]

@@ -13,12 +13,12 @@ from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import Binning, Encoded
 from bochner.kernels import Laplacian
-from bochner.loop import run
 from bochner.losses import Logistic, Softmax, Squared, SquaredHinge
 from bochner.problem import Problem
 from bochner.solvers import ConjugateGradient
 from bochner.solvers.binning.coordinate_descent import CoordinateDescent, Penalty
 from bochner.stopping import Passes, RowLimit, Solved
+from bochner.training.loop import run
 
 rng = np.random.default_rng(0)
 ROWS, GRIDS = 400, 8

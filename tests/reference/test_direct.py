@@ -20,11 +20,11 @@ from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import CenterBasis, Centers, Fourier
 from bochner.kernels import Gaussian
-from bochner.loop import run
 from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import Direct
 from bochner.stopping import Passes, RowLimit, Solved
+from bochner.training.loop import run
 
 ALPHA = 1e-3
 TOLERANCE = {np.float32: 1e-3, np.float64: 1e-9}

@@ -12,12 +12,12 @@ from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, shuffled
 from bochner.features import Centers, Fourier
 from bochner.kernels import Gaussian
-from bochner.loop import run
 from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import EigenPro, Solver
 from bochner.solvers.eigenpro.preconditioner import Flattening, Pace, of_centers, of_features
 from bochner.stopping import Passes
+from bochner.training.loop import run
 
 N_ROWS = 300
 

@@ -8,7 +8,6 @@ from sklearn.metrics import mean_pinball_loss
 from bochner.data import ArraySource, Batch
 from bochner.features import Binning, Encoded, Fourier
 from bochner.kernels import Gaussian, Laplacian
-from bochner.loop import run
 from bochner.losses import (
     Absolute,
     EpsilonInsensitive,
@@ -23,6 +22,7 @@ from bochner.problem import Problem
 from bochner.solvers import CoordinateDescent, Newton, newton
 from bochner.solvers.initialization import best_constant
 from bochner.stopping import Passes, Solved
+from bochner.training.loop import run
 
 rng = np.random.default_rng(0)
 ROWS = 400

@@ -15,11 +15,11 @@ from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import CenterBasis, Centers, Encoded, Fourier, TabulatedBasis, WhitenedBasis
 from bochner.kernels import Gaussian
-from bochner.loop import Training, run
 from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import Direct, Nystroem
 from bochner.stopping import Passes, RowLimit, Solved
+from bochner.training.loop import Training, run
 
 ALPHA, MUCH = 1e-4, 10**9
 either_memory = pytest.mark.parametrize("memory", [0, MUCH], ids=["recomputed", "kept"])

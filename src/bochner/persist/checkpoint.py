@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bochner.callbacks import Keeper, Progress
-from bochner.loop import FAILED, INTERRUPTED
 from bochner.persist.files import Path, save
+from bochner.training.loop import FAILED, INTERRUPTED
 
 
 @dataclass

@@ -17,7 +17,7 @@ from bochner.persist.container import ModelFileError
 from bochner.persist.encoding import LOOK, SPARSE
 from bochner.persist.fingerprints import require_spread
 from bochner.persist.registry import class_of
-from bochner.progress import Evaluation
+from bochner.training.progress import Evaluation
 
 LENGTH = 624  # of the Mersenne twister
 BUFFER = 4  # of Philox

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bochner.persist.annotations import misfit
 from bochner.persist.container import NAMES
 from bochner.persist.registry import name_of
-from bochner.progress import Evaluation
+from bochner.training.progress import Evaluation
 
 MANY = 64  # numbers of a list from which on they are an array
 MANY_TEXTS = 1_024

@@ -25,13 +25,13 @@ from bochner.features.random.maclaurin import Degrees
 from bochner.features.random.sketch import Lift
 from bochner.kernels import Kernel
 from bochner.kernels.histogram import Additive
-from bochner.loop import Training
 from bochner.losses import Loss
 from bochner.posterior.feature_posterior import FeatureSums
 from bochner.posterior.posterior import Posterior
 from bochner.posterior.units import Units
 from bochner.problem import Expansion
 from bochner.spectra.spectrum import Spectrum
+from bochner.training.loop import Training
 from bochner.tuning import Tuned
 
 Array = NDArray[Any]

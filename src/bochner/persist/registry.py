@@ -79,7 +79,6 @@ MODULES = {
     "kernels.histogram": "ChiSquared Hellinger Intersection JensenShannon",
     "kernels.inner_product": "DotProduct Exponential Polynomial",
     "kernels.radial": "Cauchy EuclideanLaplacian ExponentialPower Gaussian Laplacian Matern RationalQuadratic",
-    "loop": "Training",
     "losses.classification": "Hinge Logistic Softmax SquaredHinge",
     "losses.densities": "DensityDual OneClass",
     "losses.rounded_absolute": "Absolute EpsilonInsensitive Huber Quantile SquaredEpsilonInsensitive",
@@ -91,7 +90,6 @@ MODULES = {
     "posterior.units": "Units",
     "posterior.watch": "Watch",
     "problem": "Expansion Problem",
-    "progress": "Evaluation Progress Reason",
     "solvers.averaged_weights": "AveragedWeights",
     "solvers.binning.averaged_gradient": "AveragedGradient AveragedGradientState",
     "solvers.binning.backfitting": "Backfitting BackfittingState BentRows SquaredRows",
@@ -111,8 +109,18 @@ MODULES = {
     "solvers.passes.nystroem": "Nystroem",
     "solvers.solver": "Memo",
     "spectra.spectrum": "Spectrum",
+    "training.loop": "Training",
+    "training.progress": "Evaluation Progress Reason",
     "tuning.tuned": "Round Tuned",
     "tuning.tuning": "Tuning",
+}
+
+# Names in files of earlier versions, and what they are called now.
+OLD_NAMES = {
+    "loop.Training": "training.Training",
+    "progress.Evaluation": "training.Evaluation",
+    "progress.Progress": "training.Progress",
+    "progress.Reason": "training.Reason",
 }
 
 
@@ -134,5 +142,5 @@ def name_of(kind: type[Any]) -> str | None:
 
 def class_of(name: str) -> type[Any] | None:
     """Return the class of a name in a file, None if there is no such class."""
-    place = modules().get(name)
+    place = modules().get(OLD_NAMES.get(name, name))
     return None if place is None else getattr(import_module(place[0]), place[1])

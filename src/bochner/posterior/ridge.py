@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch, DataSource, RandomAccess, mapped, shuffled
 from bochner.features import Basis
-from bochner.loop import INTERRUPTED, run
 from bochner.losses import Squared
 from bochner.posterior.watch import Watch
 from bochner.problem import Expansion, Problem
 from bochner.solvers import Solver
+from bochner.training.loop import INTERRUPTED, run
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from typing import Any
 
 from bochner.data import Batch, DataSource
 from bochner.features import Basis
-from bochner.interruption import closed_at_the_end, interruptible
-from bochner.loop import FAILED, INTERRUPTED
 from bochner.posterior.feature_posterior import FeatureSums, extended, require_few_features
 from bochner.posterior.watch import Watch
-from bochner.progress import Progress, Reason
+from bochner.training.interruption import closed_at_the_end, interruptible
+from bochner.training.loop import FAILED, INTERRUPTED
+from bochner.training.progress import Progress, Reason
 
 BATCH_NUMBERS, BATCH_ROWS = 2**23, (256, 8_192)  # features of a batch; its fewest and most rows
 ALL_SEEN = Reason("the rows were gone through once", converged=True)

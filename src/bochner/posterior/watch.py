@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bochner.callbacks import Callback
-from bochner.progress import Progress
 from bochner.solvers import Solver
 from bochner.stopping import Passes, Seconds, Solved, Stop, Tolerance
+from bochner.training.progress import Progress
 
 MOST_PASSES = 1_000
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bochner.loop import FAILED
 from bochner.problem import Expansion
-from bochner.progress import Progress, Reason
 from bochner.stopping import Stop
+from bochner.training.loop import FAILED
+from bochner.training.progress import Progress, Reason
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bochner.loop import Solution
-from bochner.progress import Progress
+from bochner.training.loop import Solution
+from bochner.training.progress import Progress
 
 
 def warn_if_unfinished(solution: Solution, tol: float) -> None:

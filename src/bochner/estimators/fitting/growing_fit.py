@@ -19,9 +19,9 @@ from bochner.estimators.fitting.resume import (
 )
 from bochner.estimators.fitting.setup import Setup
 from bochner.estimators.fitting.training_data import Walk
-from bochner.loop import INTERRUPTED, Solution, Training, run
-from bochner.progress import Progress, Reason
 from bochner.solvers import Solver
+from bochner.training.loop import INTERRUPTED, Solution, Training, run
+from bochner.training.progress import Progress, Reason
 
 if TYPE_CHECKING:
     from bochner.estimators.machines.kernel_machine import KernelMachine

@@ -20,10 +20,10 @@ from bochner.estimators.automatic.defaults import is_auto
 from bochner.estimators.fitting.setup import Setup
 from bochner.estimators.fitting.training_data import Walk
 from bochner.features import BinningBasis, Centers
-from bochner.loop import INTERRUPTED, Solution, Training, batch_size, begun, run
 from bochner.problem import Problem
 from bochner.solvers import Solver, State
 from bochner.stopping import OnePass
+from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, begun, run
 
 HASHED_ROWS = 16_384  # at a time
 HASHED_BYTES = 1 << 20  # by one thread

@@ -27,7 +27,7 @@ from bochner.posterior.feature_posterior import LEAST_NOISE, least_noise
 from bochner.posterior.likelihood import row_likelihood
 from bochner.posterior.summation import NOTHING_YET
 from bochner.posterior.units import require_mass, weights_of
-from bochner.progress import Progress
+from bochner.training.progress import Progress
 
 if TYPE_CHECKING:
     from bochner.estimators.gaussian_process.gaussian_process import KernelGaussianProcess

@@ -42,11 +42,11 @@ from bochner.estimators.parameters.ranges import (
 )
 from bochner.features import Basis, FeatureMap
 from bochner.kernels import Kernel
-from bochner.loop import INTERRUPTED
 from bochner.posterior import FeatureSums, Posterior, Units, Watch
 from bochner.posterior.posterior import drawn, in_batches
-from bochner.progress import Progress
 from bochner.solvers import Solver
+from bochner.training.loop import INTERRUPTED
+from bochner.training.progress import Progress
 
 VARIANCES = ("features", "operator", "functions")
 

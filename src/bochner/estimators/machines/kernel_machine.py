@@ -37,10 +37,10 @@ from bochner.estimators.inputs.schemas import joined
 from bochner.estimators.inputs.sources import is_stream, metadata
 from bochner.estimators.inputs.validation import PREDICTED_ROWS
 from bochner.estimators.parameters.parameters import Hyperparameters
-from bochner.loop import INTERRUPTED, Solution, Training, batch_size, run
 from bochner.problem import Expansion, Problem
 from bochner.solvers import Solver
 from bochner.stopping import OnePass
+from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, run
 
 
 class FittedFunction(Preparation):

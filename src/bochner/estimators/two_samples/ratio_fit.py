@@ -23,12 +23,12 @@ from bochner.estimators.parameters.ranges import (
 from bochner.estimators.two_samples.samples import SamplePair
 from bochner.features import Centers, prepare
 from bochner.kernels import Gaussian, Kernel
-from bochner.loop import INTERRUPTED, Solution, run
 from bochner.losses import DensityDual, Logistic, Loss
 from bochner.losses.ranges import require_share
 from bochner.problem import Expansion, Problem
 from bochner.solvers import Nystroem
 from bochner.stopping import Passes, Solved
+from bochner.training.loop import INTERRUPTED, Solution, run
 
 LOSSES: dict[str, type[Loss]] = {"exponential": DensityDual, "logistic": Logistic}
 MULTIPLIERS = (4.0, 2.0, 1.0, 0.5)  # the smoothest first

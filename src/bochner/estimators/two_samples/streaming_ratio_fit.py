@@ -13,10 +13,10 @@ from bochner.estimators.two_samples.ratio_fit import LOSSES, RatioFit, normalise
 from bochner.estimators.two_samples.samples import PairStream, SamplePair, require_one_form
 from bochner.features import RandomFeatures, prepare
 from bochner.kernels import Kernel
-from bochner.loop import INTERRUPTED, Training, run
 from bochner.problem import Expansion, Problem
 from bochner.solvers import DoublyStochastic
 from bochner.stopping import Stop
+from bochner.training.loop import INTERRUPTED, Training, run
 
 FIRST_ROWS = 12_500  # of either sample, by which bandwidth and alpha are chosen
 BATCH_ROWS = 8_192

@@ -70,7 +70,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
     >>> from bochner.data import ArraySource
     >>> from bochner.features import Binning
     >>> from bochner.kernels import Laplacian
-    >>> from bochner.loop import run
+    >>> from bochner.training.loop import run
     >>> from bochner.losses import Squared
     >>> from bochner.stopping import OnePass
     >>> X = np.random.default_rng(0).uniform(size=(20_000, 1))

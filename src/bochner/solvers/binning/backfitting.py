@@ -366,7 +366,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     >>> from bochner.data import ArraySource
     >>> from bochner.features import Binning
     >>> from bochner.kernels import Laplacian
-    >>> from bochner.loop import run
+    >>> from bochner.training.loop import run
     >>> from bochner.losses import Squared
     >>> from bochner.problem import Problem
     >>> from bochner.solvers import Backfitting

@@ -389,7 +389,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     >>> from bochner.data import ArraySource
     >>> from bochner.features import Binning
     >>> from bochner.kernels import Laplacian
-    >>> from bochner.loop import run
+    >>> from bochner.training.loop import run
     >>> from bochner.losses import Squared
     >>> from bochner.problem import Problem
     >>> from bochner.solvers.binning.coordinate_descent import CoordinateDescent

@@ -56,7 +56,7 @@ class Direct(Solver[DirectState], name="direct"):
     >>> from bochner.data import ArraySource
     >>> from bochner.features import Centers
     >>> from bochner.kernels import Gaussian
-    >>> from bochner.loop import run
+    >>> from bochner.training.loop import run
     >>> from bochner.losses import Squared
     >>> from bochner.problem import Problem
     >>> from bochner.solvers import Direct

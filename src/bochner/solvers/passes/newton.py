@@ -332,7 +332,7 @@ class Newton(Solver[NewtonState], name="newton"):
     >>> from bochner.data import ArraySource
     >>> from bochner.features import Fourier
     >>> from bochner.kernels import Gaussian
-    >>> from bochner.loop import run
+    >>> from bochner.training.loop import run
     >>> from bochner.losses import Logistic
     >>> from bochner.problem import Problem
     >>> from bochner.solvers import Newton

@@ -55,7 +55,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
     >>> from bochner.data import ArraySource
     >>> from bochner.features import Centers
     >>> from bochner.kernels import Gaussian
-    >>> from bochner.loop import run
+    >>> from bochner.training.loop import run
     >>> from bochner.losses import Squared
     >>> from bochner.problem import Problem
     >>> from bochner.solvers import Nystroem

@@ -1,0 +1,1 @@
+"""The training loop: the only one, with its progress and its interruption."""
