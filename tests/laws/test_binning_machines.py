@@ -154,7 +154,7 @@ def test_held_out_rows_have_no_say(table):
     model = KernelRegressor(features=Binning(8), early_stopping=True, random_state=0)
     a = model.fit(X, y)
     held_out = ArraySource(X, y)  # the rows of the split are found by their hash
-    from bochner.estimators.inputs.sources import split
+    from bochner.estimators.fitting.setup import split
 
     index = split(held_out, True, seed=a._setup.seed).held_out().index
     other = y.astype(float)

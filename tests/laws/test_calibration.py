@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 
 from bochner import KernelClassifier
 from bochner.data import Batch
-from bochner.estimators.machines.calibration import UNCALIBRATED, Calibration
+from bochner.estimators.fitting.calibration import UNCALIBRATED, Calibration
 from bochner.features import Binning, Fourier
 from bochner.losses import Hinge, Squared
 

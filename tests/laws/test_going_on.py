@@ -5,7 +5,7 @@ import pytest
 
 from bochner import KernelClassifier, KernelRegressor
 from bochner.data import ArraySource
-from bochner.estimators.inputs.sources import MOST_HELD_OUT, split
+from bochner.estimators.fitting.setup import MOST_HELD_OUT, split
 from bochner.solvers import DoublyStochastic
 from bochner.solvers.averaged_weights import AveragedWeights
 

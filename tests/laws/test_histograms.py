@@ -10,8 +10,7 @@ from scipy.optimize import nnls
 from bochner import AdditiveHomogeneous, HistogramFourier, KernelClassifier, RandomLaplace, features
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
-from bochner.estimators.automatic.costs import Costs
-from bochner.estimators.automatic.plan import Situation, planned
+from bochner.estimators.automatic.plan import Costs, PlanInputs, make_plan
 from bochner.features import map_name
 from bochner.features.random.additive import AdditiveBasis, RandomAdditiveBasis, quadrature
 from bochner.kernels import (
@@ -275,9 +274,9 @@ def test_read_only_rows_are_fine(kernel):
 def test_kernels_with_features_of_their_own_take_them_where_rows_are_many(rows, chosen):
     for kernel in (ChiSquared(), ReciprocalSemigroup(1.0), Exponentiated(bandwidth=1.0)):
         costs = Costs(rows, 54, 4, 8 << 30)
-        situation = Situation(costs, False, False, kernel, Squared, lambda: 0.0)
+        situation = PlanInputs(costs, False, False, kernel, Squared, lambda: 0.0)
         expected = map_name(kernel) if chosen == "own" else chosen
-        assert planned("auto", "auto", situation).features == expected
-    plain = Situation(costs, False, False, FunctionKernel(np.dot), Squared, lambda: 0.0)
+        assert make_plan("auto", "auto", situation).features == expected
+    plain = PlanInputs(costs, False, False, FunctionKernel(np.dot), Squared, lambda: 0.0)
     exact = "eigenpro" if chosen == "centers" else "nystroem"
-    assert planned("auto", "auto", plain).solver == exact
+    assert make_plan("auto", "auto", plain).solver == exact

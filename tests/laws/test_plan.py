@@ -9,10 +9,9 @@ import pytest
 from sklearn.base import clone
 
 from bochner import KernelClassifier, KernelRegressor
-from bochner.estimators.automatic import pilot
-from bochner.estimators.automatic.costs import Costs
-from bochner.estimators.automatic.defaults import loss_for
-from bochner.estimators.automatic.plan import Situation, planned
+from bochner.estimators.automatic.defaults import default_loss
+from bochner.estimators.automatic.plan import Costs, PlanInputs, make_plan
+from bochner.estimators.fitting import fit
 from bochner.features import Binning, BinningBasis, CenterBasis, Centers, Fourier, FourierBasis
 from bochner.kernels import Gaussian, Laplacian, Precomputed
 from bochner.losses import (
@@ -37,12 +36,12 @@ def untouched():
 
 def situation(rows=1_000_000, columns=20, memory=12 * GIGABYTE, **changes):
     costs = None if rows is None else Costs(rows, columns, 4, memory)
-    usual = Situation(costs, False, False, Gaussian(1.0), Squared, untouched)
+    usual = PlanInputs(costs, False, False, Gaussian(1.0), Squared, untouched)
     return replace(usual, **changes)
 
 
 def method(features="auto", solver="auto", **changes):
-    plan = planned(features, solver, situation(**changes))
+    plan = make_plan(features, solver, situation(**changes))
     return plan.features, plan.solver
 
 
@@ -76,9 +75,9 @@ def test_time_and_memory_decide():
     assert method(rows=20_000, gain=lambda: 0.5, seconds=1e-3) == ("fourier", "dsg")
     quick = situation(rows=50_000, memory=64 * GIGABYTE, gain=lambda: 0.5)
     seconds = 2 * quick.costs.eigenpro().seconds
-    assert planned("auto", "auto", replace(quick, seconds=seconds)).solver == "eigenpro"
+    assert make_plan("auto", "auto", replace(quick, seconds=seconds)).solver == "eigenpro"
     small = situation(rows=50_000, columns=500, memory=GIGABYTE, gain=lambda: 0.5, seconds=seconds)
-    assert planned("auto", "auto", small).solver != "eigenpro"
+    assert make_plan("auto", "auto", small).solver != "eigenpro"
 
 
 def test_a_matrix_that_does_not_fit_is_not_to_be_factorised():
@@ -233,7 +232,7 @@ def test_a_plan_is_a_paragraph_on_solver_features_time_and_memory(model):
 
 
 def test_a_plan_tells_long_times_and_large_memory():
-    plan = planned("centers", "direct", situation(rows=100_000))
+    plan = make_plan("centers", "direct", situation(rows=100_000))
     assert "minutes" in str(plan)
     assert "1.6e+02 GB" in str(plan) or "160 GB" in str(plan)
 
@@ -266,16 +265,20 @@ def test_a_plan_refuses_what_a_fit_refuses():
 
 
 def test_a_loss_goes_with_its_solver_by_name_or_component():
-    assert loss_for("auto", "averaged") == loss_for("auto", AveragedGradient()) == "softmax"
-    assert loss_for("auto", "dsg") == "softmax"
-    assert loss_for("auto", "cg") == loss_for("auto", "eigenpro") == "squared"
-    assert loss_for("logistic", "cg") == "logistic"
+    assert default_loss("auto", "averaged") == default_loss("auto", AveragedGradient()) == "softmax"
+    assert default_loss("auto", "dsg") == "softmax"
+    assert default_loss("auto", "cg") == default_loss("auto", "eigenpro") == "squared"
+    assert default_loss("logistic", "cg") == "logistic"
 
 
 @pytest.fixture
 def small_trials(monkeypatch):
-    for name, size in (("ROWS", 600), ("FEW", 5), ("MANY", 60)):
-        monkeypatch.setattr(pilot, name, size)
+    for name, size in (("PILOT_ROWS", 600), ("FEW_CENTERS", 5), ("MANY_CENTERS", 60)):
+        monkeypatch.setattr(fit, name, size)
+
+
+def gain_of_centers(model, source):
+    return model._new_fit(source, classes=None).gain_of_centers()
 
 
 def wavy(frequency):
@@ -293,7 +296,7 @@ def test_a_trial_tells_whether_more_centres_gain(small_trials, Machine):
         y = y if Machine is KernelRegressor else np.where(y > 0.5, "up", "down")
         y = y + 0.1 * np.random.default_rng(1).normal(size=700) if y.dtype.kind == "f" else y
         machine = Machine(Gaussian(0.02 if frequency > 1 else 1.0))
-        gains.append(pilot.gain_of_centers(machine, ArraySource(X, y)))
+        gains.append(gain_of_centers(machine, ArraySource(X, y)))
     assert gains[0] < 0.1 < 0.3 < gains[1]
 
 
@@ -301,7 +304,7 @@ def test_a_trial_on_one_value_gains_nothing(small_trials):
     from bochner.data import ArraySource
 
     X, _ = wavy(1.0)
-    assert pilot.gain_of_centers(KernelRegressor(), ArraySource(X, np.ones(700))) == 0.0
+    assert gain_of_centers(KernelRegressor(), ArraySource(X, np.ones(700))) == 0.0
 
 
 def test_a_trial_is_silent(small_trials, capsys):
@@ -311,14 +314,14 @@ def test_a_trial_is_silent(small_trials, capsys):
     model = KernelRegressor(callbacks=[seen.append], verbose=True, max_seconds=1e-9)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        pilot.gain_of_centers(model, ArraySource(*wavy(3.0)))
+        gain_of_centers(model, ArraySource(*wavy(3.0)))
     assert not seen
     assert capsys.readouterr() == ("", "")
 
 
 def test_fourier_features_with_an_end_are_planned_without_a_guess_at_other_solvers():
-    assert planned(Fourier(64), "cg", situation()).cost is None
-    assert planned(Fourier(64), "dsg", situation()).cost is not None
+    assert make_plan(Fourier(64), "cg", situation()).cost is None
+    assert make_plan(Fourier(64), "dsg", situation()).cost is not None
 
 
 def test_the_choice_does_not_depend_on_the_number_of_threads():
@@ -331,5 +334,5 @@ def test_the_choice_does_not_depend_on_the_number_of_threads():
 def test_kernels_made_of_kernels_go_to_bins_only_if_their_parts_can():
     costs = Costs(3_000_000, 10, 1, 10**9)
     for kernel, bins in ((2 * Gaussian(1.0), False), (2 * Laplacian(1.0), True)):
-        situation = Situation(costs, False, False, kernel, Squared, lambda: 0.0)
-        assert (planned("auto", "auto", situation).features == "binning") is bins
+        situation = PlanInputs(costs, False, False, kernel, Squared, lambda: 0.0)
+        assert (make_plan("auto", "auto", situation).features == "binning") is bins

@@ -15,7 +15,7 @@ from bochner import KernelClassifier, KernelRegressor
 from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Logarithm, Ranks
-from bochner.estimators.fitting.resume import gained, grown, kept
+from bochner.estimators.fitting.fit import has_improved, larger_setup, solution_without_growth
 from bochner.features import Binning, BinningBasis, Centers
 from bochner.kernels import Gaussian, Laplacian, Mapped, Stretched
 from bochner.solvers import State
@@ -471,11 +471,11 @@ def test_grids_are_not_added_where_there_is_no_time_for_them():
     progress = SimpleNamespace(seconds=seconds)
     solution = SimpleNamespace(training=training, progress=progress, reason=CONVERGED)
     walk = SimpleNamespace(held_out=X, setup=setup, problem=SimpleNamespace(rows=len(X)))
-    assert grown(walk, solution, 0.02, 2.9 * seconds, 0.0) is None
-    assert grown(walk, solution, 0.02, 3.1 * seconds, 0.0) is not None
+    assert larger_setup(walk, solution, 0.02, 2.9 * seconds, 0.0) is None
+    assert larger_setup(walk, solution, 0.02, 3.1 * seconds, 0.0) is not None
     training.levels = ()
     walk.problem.rows = 2 * 10**6  # too many for as many grids again
-    assert grown(walk, solution, 0.02, None, 0.0) is None
+    assert larger_setup(walk, solution, 0.02, None, 0.0) is None
 
 
 def test_more_grids_are_taken_only_if_held_out_rows_gain():
@@ -485,11 +485,11 @@ def test_more_grids_are_taken_only_if_held_out_rows_gain():
         return Solution(None, training, reason, None)
 
     few = solution(0.5, 0.3)
-    assert gained(few.training, solution(0.6, 0.2).training)
-    assert not gained(few.training, solution(0.9, 0.4).training)
-    assert not gained(few.training, solution(reason=INTERRUPTED).training)
-    assert kept(few, solution(0.9)) is few
-    assert kept(few, solution(reason=INTERRUPTED)).reason is INTERRUPTED
+    assert has_improved(few.training, solution(0.6, 0.2).training)
+    assert not has_improved(few.training, solution(0.9, 0.4).training)
+    assert not has_improved(few.training, solution(reason=INTERRUPTED).training)
+    assert solution_without_growth(few, solution(0.9)) is few
+    assert solution_without_growth(few, solution(reason=INTERRUPTED)).reason is INTERRUPTED
 
 
 def test_scales_are_learned_by_default_where_all_is_open():

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from bochner.data import DataSource, Filling, Scaling, Schema, Warping
 from bochner.data.batch import Batch
 from bochner.estimators.automatic.plan import Plan
-from bochner.estimators.automatic.scales import Learned
+from bochner.estimators.automatic.scales import TunedKernel
+from bochner.estimators.fitting.calibration import Calibration
 from bochner.estimators.fitting.setup import Setup
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup
 from bochner.estimators.inputs.tables import Table
-from bochner.estimators.machines.calibration import Calibration
 from bochner.estimators.two_samples.streaming_ratio_fit import Course
 from bochner.features import Basis, BinningDiagnostics, DenseBasis, Drawing, RandomBasis
 from bochner.features.binning.binning_basis import Grid
@@ -90,7 +90,7 @@ ATTRIBUTES: Hints = {
     "_course": Course | None,
     "_digest": bytes | None,
     "_filling": Filling,
-    "_learned": Learned | None,
+    "_learned": TunedKernel | None,
     "_noises": NDArray[np.float64],
     "_setup": Setup | GaussianProcessSetup,
     "_shrunk": NDArray[np.float64],

@@ -23,15 +23,14 @@ MODULES = {
     "data.transforms.scaling": "Scaling",
     "data.transforms.transform": "MappedRows",
     "data.transforms.warping": "Logarithm Ranks Warping",
-    "estimators.automatic.costs": "Cost",
-    "estimators.automatic.plan": "Plan",
-    "estimators.automatic.scales": "Learned",
+    "estimators.automatic.plan": "Cost Plan",
+    "estimators.automatic.scales": "TunedKernel",
     "estimators.fitting.setup": "Setup",
     "estimators.gaussian_process.gaussian_process": "KernelGaussianProcess",
     "estimators.gaussian_process.setup": "GaussianProcessSetup",
     "estimators.inputs.tables": "Table",
     "estimators.inputs.targets": "Inliers Labels Numbers",
-    "estimators.machines.calibration": "Calibration",
+    "estimators.fitting.calibration": "Calibration",
     "estimators.machines.classifier": "KernelClassifier",
     "estimators.machines.novelty": "KernelNoveltyDetector",
     "estimators.machines.quantile": "KernelQuantileRegressor",
@@ -117,6 +116,7 @@ MODULES = {
 
 # Names in files of earlier versions, and what they are called now.
 OLD_NAMES = {
+    "estimators.Learned": "estimators.TunedKernel",
     "loop.Training": "training.Training",
     "progress.Evaluation": "training.Evaluation",
     "progress.Progress": "training.Progress",

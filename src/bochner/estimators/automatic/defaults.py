@@ -1,4 +1,4 @@
-"""Choices: what "auto" means for the kernel, the loss and the regularisation."""
+"""What "auto" means for the kernel, the loss and the feature map."""
 
 from __future__ import annotations
 
@@ -16,21 +16,32 @@ from bochner.solvers import AveragedGradient, Solver
 EXPECTED_ERROR = 0.25  # of the variance, where nothing is known of it
 
 
-def bins(features: Any) -> bool:
-    """Whether these features, a name or a component, are bins."""
+def is_auto(given: Any) -> bool:
+    """Whether a parameter is "auto"."""
+    return isinstance(given, str) and given == "auto"
+
+
+def is_binning(features: Any) -> bool:
+    """Whether features, a name or a component, are bins."""
     return isinstance(features, Binning) or (isinstance(features, str) and features == "binning")
 
 
-def kernel_for(features: Any) -> str:
-    """Return the kernel that features are made for."""
-    return "laplacian" if bins(features) else "gaussian"
+def is_precomputed(kernel: Any) -> bool:
+    """Whether a kernel, a name or a component, takes rows for its values."""
+    named = isinstance(kernel, str) and kernel == "precomputed"
+    return named or (isinstance(kernel, Kernel) and kernel.precomputed)
 
 
-def loss_for(loss: Any, solver: Any) -> Any:
-    """Return the loss that was given, or for labels the one that a solver is best with.
+def default_kernel(features: Any) -> str:
+    """Return the kernel that "auto" means for these features."""
+    return "laplacian" if is_binning(features) else "gaussian"
 
-    Whole passes solve a linear system, and probabilities are calibrated on held-out rows; steps of
-    single batches may as well minimise the likelihood itself.
+
+def default_loss(loss: Any, solver: Any) -> Any:
+    """Return the given loss, or for "auto" the loss of labels that suits a solver.
+
+    Solvers of whole passes minimise the squared loss, and probabilities are calibrated on held-out
+    rows; stochastic solvers minimise the likelihood itself.
     """
     if not is_auto(loss):
         return loss
@@ -39,47 +50,33 @@ def loss_for(loss: Any, solver: Any) -> Any:
     return "softmax" if stochastic else "squared"
 
 
-def loss_on(sample: Batch, loss: Loss, error: float | None) -> Loss:
-    """Return the loss for targets like these, of whose variance such a share will be left."""
+def loss_for_targets(sample: Batch, loss: Loss, error: float | None) -> Loss:
+    """Return the loss with the widths that targets like these ask for.
+
+    `error` is the share of their variance that a fit is expected to leave unexplained.
+    """
     if type(loss).settled is Loss.settled:
-        return loss  # it does not ask
+        return loss  # it has no such widths
     assert sample.y is not None  # targets refuse a batch without
     share = EXPECTED_ERROR if error is None else error
     return loss.settled(np.sqrt(share) * deviations(sample.y, sample.weight))
 
 
-def is_precomputed(kernel: Any) -> bool:
-    """Whether a kernel, a name or a component, is one whose values are the rows."""
-    named = isinstance(kernel, str) and kernel == "precomputed"
-    return named or (isinstance(kernel, Kernel) and kernel.precomputed)
-
-
-def is_auto(given: Any) -> bool:
-    """Whether a parameter is left to the data."""
-    return isinstance(given, str) and given == "auto"
-
-
-def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, rows: int | None) -> float:
-    """Return the regularisation that was given, or the solver's own for so many rows."""
-    given = not isinstance(alpha, str)
-    return float(alpha) if given else solver.regularization(rows) * loss.stiffness
-
-
-def text_as_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ...]:
-    """Return the columns of text whose codes the kernel would take for numbers."""
+def text_taken_for_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ...]:
+    """Return the columns of text whose codes the kernel takes for numbers."""
     if table is None:
         return ()
-    measured = kernel.measured(len(table.names))
-    return tuple(j for j in table.categorical if j in measured)
+    numeric = kernel.measured(len(table.names))
+    return tuple(j for j in table.categorical if j in numeric)
 
 
-def for_text(features: FeatureMap, table: Table | None, kernel: Kernel) -> FeatureMap:
-    """Return the feature map for a table; what the kernel does not compare it has to."""
-    columns = text_as_numbers(table, kernel)
+def features_for_table(features: FeatureMap, table: Table | None, kernel: Kernel) -> FeatureMap:
+    """Return the feature map for a table: it compares the categories that the kernel does not."""
+    columns = text_taken_for_numbers(table, kernel)
     return features.for_categories(columns) if columns else features
 
 
-def unscaled(features: FeatureMap, kernel: Kernel, n_columns: int) -> tuple[int, ...]:
-    """Return the columns that are left as they are, since nobody takes them for numbers."""
+def unscaled_columns(features: FeatureMap, kernel: Kernel, n_columns: int) -> tuple[int, ...]:
+    """Return the columns that are not scaled, since their values are not taken for numbers."""
     others = set(range(n_columns)) - kernel.measured(n_columns)
     return tuple(sorted(others | set(features.categories(n_columns))))

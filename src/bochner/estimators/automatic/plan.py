@@ -1,4 +1,4 @@
-"""Plan: which method "auto" stands for, what it takes, and why."""
+"""Plan: which method "auto" stands for, what it costs, and why."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bochner.estimators.automatic.costs import Cost, Costs
 from bochner.estimators.automatic.defaults import is_auto
 from bochner.features import (
     Binning,
@@ -23,6 +22,19 @@ from bochner.kernels import Kernel, ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, RoundedAbsolute, Smooth
 from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver
 
+# Measured on cores with AVX2, to compare methods by orders of magnitude: `max_seconds` is what
+# limits the time.
+NANOSECOND = 1e-9
+THREADS = 2
+MULTIPLY = 0.025  # nanoseconds of a multiplication in a product of matrices, single precision
+MULTIPLY_DOUBLE = 0.055
+PROFILE = 0.7  # of a kernel's value, given the distance
+KEPT = 1.0  # of a kept value, with all outputs
+GRID_ENTRY = 25.0  # of a row in a grid: bin number and a few products
+FEATURE = 1.5  # of a feature and a row in a doubly stochastic step
+TRIAL_ENTRY = 20.0  # of a row in a grid: bin number and backfitting
+EIGENPRO_PASSES, NYSTROEM_PASSES, SGD_STEPS, SEARCH_ROUNDS = 10, 12, 100, 20
+
 PATIENCE = 120.0  # seconds that an exact machine may take if there is an approximate one
 FEW_ROWS = 3_000
 CENTERS = 5_000
@@ -31,14 +43,98 @@ WORTH = 0.2  # of the loss: a smaller gain is not worth a kernel function at eac
 
 
 @dataclass(frozen=True)
-class Situation:
-    """What the choice depends on: the rows, the kernel, the loss, memory and time.
+class Cost:
+    """Seconds and bytes."""
 
-    `costs` is None for streams whose length nobody knows, `once` says that rows can be read only
-    once, `categories` that columns hold text; `gain` finds out on a sample by what share four times
-    as many centres lower the loss. An exact machine may take so many `seconds`. `scaled` says that
-    a scale for each column is learned, `judged` that held-out rows end the fit, `given` that the
-    kernel is not one that bins may replace by theirs.
+    seconds: float
+    bytes: int
+
+    def __add__(self, other: Cost) -> Cost:
+        """Return the cost of one after the other."""
+        return Cost(self.seconds + other.seconds, max(self.bytes, other.bytes))
+
+    def by(self, threads: int) -> Cost:
+        """Return the cost if so many threads share the work."""
+        return Cost(self.seconds * THREADS / threads, self.bytes)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The costs of methods on so many rows, columns and outputs, with two threads.
+
+    The plan compares these, so it does not depend on the number of threads. Kernel values that do
+    not fit into `memory` are computed in each pass instead of once.
+    """
+
+    rows: int
+    columns: int
+    outputs: int
+    memory: int
+
+    def direct(self) -> Cost:
+        """Return the cost of a Cholesky factor of the kernel matrix in double precision."""
+        n = self.rows
+        matrix = n**2 * (MULTIPLY_DOUBLE * self.columns + 2 * PROFILE)
+        return self._cost(matrix + MULTIPLY_DOUBLE * n**3 / 3, 16 * n**2)
+
+    def eigenpro(self) -> Cost:
+        """Return the cost of passes with all rows as centres."""
+        pairs = float(self.rows**2)
+        if 4 * pairs <= self.memory:
+            work = 0.5 * self._value * pairs + EIGENPRO_PASSES * self._kept * pairs
+            return self._cost(work, int(4 * pairs))
+        return self._cost(EIGENPRO_PASSES * (self._value + self._kept) * pairs, 0)
+
+    def nystroem(self, centers: int) -> Cost:
+        """Return the cost of passes with so many centres, and of two Cholesky factors."""
+        pairs = float(self.rows * centers)
+        kept = 4 * pairs + 12 * centers**2 <= self.memory
+        passes = 1 if kept else NYSTROEM_PASSES
+        work = passes * self._value * pairs + NYSTROEM_PASSES * self._kept * pairs
+        work += (MULTIPLY_DOUBLE + 2 * MULTIPLY) * centers**3 / 3
+        return self._cost(work, int(4 * pairs * kept) + 12 * centers**2)
+
+    def binning(self, grids: int) -> Cost:
+        """Return the cost of bins and of products with them."""
+        entries = float(self.rows * grids)
+        work = entries * (GRID_ENTRY * self.outputs**0.5 + 0.5 * self.columns)
+        return self._cost(work, int(4.5 * entries))
+
+    def search(self) -> Cost:
+        """Return the cost of a search for scales: rounds of two trials a column."""
+        trials = SEARCH_ROUNDS * 2 * min(self.columns, 128)
+        entries = 16.0 * min(self.rows, 20_000)
+        return self._cost(trials * entries * TRIAL_ENTRY, int(40 * entries))
+
+    def doubly_stochastic(self) -> Cost:
+        """Return the cost of a hundred steps, or of two passes if those are more."""
+        steps = max(SGD_STEPS, 2 * self.rows // 16_384)
+        work = steps * 16_384 * 1024 * (FEATURE + MULTIPLY * (self.columns + 2048))
+        return self._cost(work, 16 * self.rows * self.outputs)
+
+    @property
+    def _value(self) -> float:
+        """Nanoseconds for a value of the kernel."""
+        return MULTIPLY * self.columns + PROFILE
+
+    @property
+    def _kept(self) -> float:
+        """Nanoseconds for the product of a kept value with the weights of all outputs."""
+        return KEPT + MULTIPLY * self.outputs
+
+    def _cost(self, nanoseconds: float, memory: int) -> Cost:
+        return Cost(NANOSECOND * nanoseconds / THREADS, memory)
+
+
+@dataclass(frozen=True)
+class PlanInputs:
+    """What the plan depends on: the rows, the kernel, the loss, memory and time.
+
+    `costs` is None for streams of unknown length, `once` says that rows can be read only once,
+    `categories` that the kernel takes columns of text for numbers. `gain` measures on a sample by
+    what share four times as many centres lower the loss. An exact machine may take `seconds`.
+    `scaled`: column scales are learned; `judged`: held-out rows end the fit; `given`: the user gave
+    the kernel, so that bins may not choose another.
     """
 
     costs: Costs | None
@@ -54,12 +150,12 @@ class Situation:
 
     @property
     def rows(self) -> int | None:
-        """The number of rows, None if nobody knows."""
+        """The number of rows, None if unknown."""
         return None if self.costs is None else self.costs.rows
 
     @property
     def suits_bins(self) -> bool:
-        """Whether bins take the kernel, or may choose one."""
+        """Whether bins take the kernel, or may choose another."""
         return not self.given or is_separable(self.kernel)
 
     def require_features(self) -> None:
@@ -73,7 +169,7 @@ class Situation:
         )
 
     def require_bins(self) -> None:
-        """Refuse text that a kernel takes for numbers where no bins can help."""
+        """Refuse text that the kernel takes for numbers, unless bins can take its place."""
         if self.suits_bins:
             return
         raise ValueError(
@@ -98,7 +194,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """The expected time, none where that is not known."""
+        """The expected time, 0 where it is unknown."""
         return 0.0 if self.cost is None else self.cost.seconds
 
     def __str__(self) -> str:
@@ -111,29 +207,29 @@ class Plan:
         )
 
 
-def planned(features: Any, solver: Any, situation: Situation) -> Plan:
+def make_plan(features: Any, solver: Any, inputs: PlanInputs) -> Plan:
     """Return what "auto" stands for, in the features, in the solver or in both."""
     if not is_auto(solver):
-        home = _home(solver, situation) if is_auto(features) else features
-        return Plan(home, solver, "so it was asked for", _cost(home, solver, situation.costs))
+        chosen = _default_features(solver, inputs) if is_auto(features) else features
+        return Plan(chosen, solver, "so it was asked for", _cost(chosen, solver, inputs.costs))
     if not is_auto(features):
-        chosen = _solver_for(FeatureMap.resolve(features), situation)
+        chosen = _solver_for(FeatureMap.resolve(features), inputs)
         why = "this solver suits the features that were given"
-        return Plan(features, chosen, why, _cost(features, chosen, situation.costs))
-    return _method(situation)
+        return Plan(features, chosen, why, _cost(features, chosen, inputs.costs))
+    return _method(inputs)
 
 
-def _home(solver: Any, situation: Situation) -> Any:
-    """Return the features that a solver is made for, random ones being those of the kernel."""
+def _default_features(solver: Any, inputs: PlanInputs) -> Any:
+    """Return the default features of a solver; random ones are those of the kernel."""
     by: Solver[Any] = Solver.resolve(solver)
-    home = by.home(situation.rows)
-    if home == "binning" and not situation.suits_bins:
-        return "nystroem" if issubclass(DenseBasis, by.basis_type) else home
-    return map_name(situation.kernel) if home == "fourier" else home
+    features = by.home(inputs.rows)
+    if features == "binning" and not inputs.suits_bins:
+        return "nystroem" if issubclass(DenseBasis, by.basis_type) else features
+    return map_name(inputs.kernel) if features == "fourier" else features
 
 
 def _cost(features: Any, solver: Any, costs: Costs | None) -> Cost | None:
-    """Return what a method takes that was not chosen here, None where that is not known."""
+    """Return the cost of features and solver that the user gave, None where it is unknown."""
     on: FeatureMap = FeatureMap.resolve(features)
     by: Solver[Any] = Solver.resolve(solver)
     if costs is None:
@@ -153,63 +249,63 @@ def _cost_on_centers(centers: Centers, solver: Solver[Any], costs: Costs) -> Cos
     return costs.nystroem(centers.count(costs.rows))
 
 
-def _solver_for(features: FeatureMap, situation: Situation) -> Any:
-    """Return the solver that suits features: whole passes where rows can be read again."""
-    smooth, quadratic = (issubclass(situation.loss, kind) for kind in (Smooth, Quadratic))
+def _solver_for(features: FeatureMap, inputs: PlanInputs) -> Any:
+    """Return the solver that suits the features: whole passes where rows can be read again."""
+    smooth, quadratic = (issubclass(inputs.loss, kind) for kind in (Smooth, Quadratic))
     if isinstance(features, Binning):
-        if situation.once or not smooth:
+        if inputs.once or not smooth:
             return "averaged"
-        absolute = issubclass(situation.loss, RoundedAbsolute)
-        if (quadratic or absolute) and situation.judged and _bins_fit(situation.costs):
+        absolute = issubclass(inputs.loss, RoundedAbsolute)
+        if (quadratic or absolute) and inputs.judged and _bins_fit(inputs.costs):
             return "backfitting"
         if absolute:
             return CoordinateDescent("l2")
         return "cg" if quadratic else "newton"
     if issubclass(features.basis_type, RandomBasis):
         return "dsg"
-    if not isinstance(features, Centers) and not situation.once:
+    if not isinstance(features, Centers) and not inputs.once:
         return "cg" if quadratic else "newton"
     if not isinstance(features, Centers):
         return "eigenpro"
-    if situation.once or (features.size is None and not _few(situation)):
+    if inputs.once or (features.size is None and not _few(inputs)):
         return "eigenpro"
     return "direct" if features.size is None and quadratic else "nystroem"
 
 
-def _method(situation: Situation) -> Plan:
+def _method(inputs: PlanInputs) -> Plan:
     """Return the first method, from the exact to the approximate, that is fast enough."""
-    costs, kernel = situation.costs, situation.kernel
-    if situation.categories:
-        situation.require_bins()
-        return _on_bins(situation, "some columns hold categories, which bins take as they are")
-    if costs is None or situation.once:
+    costs, kernel = inputs.costs, inputs.kernel
+    if inputs.categories:
+        inputs.require_bins()
+        return _on_bins(inputs, "some columns hold categories, which bins take as they are")
+    if costs is None or inputs.once:
         return Plan(map_name(kernel), "dsg", "the rows come as a stream, of which none is kept")
-    if not issubclass(situation.loss, Smooth):
-        situation.require_features()
+    if not issubclass(inputs.loss, Smooth):
+        inputs.require_features()
         return Plan(map_name(kernel), "dsg", "the loss has kinks", costs.doubly_stochastic())
-    if _few(situation):
-        return _on_few_rows(situation, costs)
+    if _few(inputs):
+        return _on_few_rows(inputs, costs)
     if is_random(kernel) and has_map(kernel):
         why = "the kernel is known by random functions"
         return Plan("random", "dsg", why, costs.doubly_stochastic())
     if not isinstance(kernel, ShiftInvariant):
-        return _on_values(situation, costs)
-    if situation.scaled and is_separable(kernel):
-        return _on_bins(situation, "a scale for each column is learned, which bins take as it is")
-    if costs.eigenpro().seconds <= situation.seconds:
-        return _on_centers(situation, costs)
+        return _on_values(inputs, costs)
+    if inputs.scaled and is_separable(kernel):
+        return _on_bins(inputs, "a scale for each column is learned, which bins take as it is")
+    if costs.eigenpro().seconds <= inputs.seconds:
+        return _on_centers(inputs, costs)
     many = f"{costs.rows:,} rows are too many for a kernel function at each of them"
     if is_separable(kernel):
-        return _on_bins(situation, f"{many}, and the kernel is a product over the columns")
-    if costs.nystroem(CENTERS).seconds <= situation.seconds:
+        return _on_bins(inputs, f"{many}, and the kernel is a product over the columns")
+    if costs.nystroem(CENTERS).seconds <= inputs.seconds:
         return Plan(Centers(CENTERS), "nystroem", many, costs.nystroem(CENTERS))
     return Plan("fourier", "dsg", many, costs.doubly_stochastic())
 
 
-def _on_values(situation: Situation, costs: Costs) -> Plan:
-    """Return a kernel function at each row, at some, or random features: the first fast enough."""
+def _on_values(inputs: PlanInputs, costs: Costs) -> Plan:
+    """Return the first of these that is fast enough: all rows as centres, some, random features."""
     kernel, many = (
-        situation.kernel,
+        inputs.kernel,
         f"{costs.rows:,} rows are too many for a kernel function at each",
     )
     why = f"{costs.rows:,} rows are not too many for a kernel function at each of them"
@@ -218,51 +314,51 @@ def _on_values(situation: Situation, costs: Costs) -> Plan:
         plans.append(Plan(Centers(CENTERS), "nystroem", many, costs.nystroem(CENTERS)))
     if has_map(kernel):
         plans.append(Plan(map_name(kernel), "dsg", many, costs.doubly_stochastic()))
-    fast = (plan for plan in plans if plan.seconds <= situation.seconds)
+    fast = (plan for plan in plans if plan.seconds <= inputs.seconds)
     return next(fast, min(plans, key=lambda plan: plan.seconds))
 
 
-def _on_centers(situation: Situation, costs: Costs) -> Plan:
-    """Return a kernel function at each row, or at some if more would gain little."""
+def _on_centers(inputs: PlanInputs, costs: Costs) -> Plan:
+    """Return all rows as centres, or some if more would gain little."""
     all_rows, some = costs.eigenpro(), costs.nystroem(CENTERS)
-    if issubclass(situation.loss, RoundedAbsolute):
+    if issubclass(inputs.loss, RoundedAbsolute):
         why = "the loss has kinks, which whole passes take better than single steps"
         return Plan(Centers(min(CENTERS, costs.rows)), "nystroem", why, some)
     if all_rows.seconds <= some.seconds:
         why = f"{costs.rows:,} rows are not too many for a kernel function at each of them"
         return Plan("centers", "eigenpro", why, all_rows)
-    gain = situation.gain()
-    told = f"on a sample, four times as many centres lower the loss by {max(gain, 0.0):.0%}"
+    gain = inputs.gain()
+    measured = f"on a sample, four times as many centres lower the loss by {max(gain, 0.0):.0%}"
     if gain > WORTH:
-        return Plan("centers", "eigenpro", f"{told}, so all rows are to be centres", all_rows)
-    return Plan(Centers(CENTERS), "nystroem", f"{told}, so some rows are enough", some)
+        return Plan("centers", "eigenpro", f"{measured}, so all rows are to be centres", all_rows)
+    return Plan(Centers(CENTERS), "nystroem", f"{measured}, so some rows are enough", some)
 
 
-def _few(situation: Situation) -> bool:
+def _few(inputs: PlanInputs) -> bool:
     """Whether the kernel matrix can be factorised, in time and in memory."""
-    costs = situation.costs
+    costs = inputs.costs
     return costs is not None and costs.rows <= FEW_ROWS and costs.direct().bytes <= costs.memory
 
 
-def _on_few_rows(situation: Situation, costs: Costs) -> Plan:
+def _on_few_rows(inputs: PlanInputs, costs: Costs) -> Plan:
     why = f"{costs.rows:,} rows are few enough for the exact machine"
-    if issubclass(situation.loss, Quadratic):
+    if issubclass(inputs.loss, Quadratic):
         return Plan("centers", "direct", why, costs.direct())
     return Plan("centers", "nystroem", why, costs.nystroem(costs.rows))
 
 
 def _bins_fit(costs: Costs | None) -> bool:
-    """Whether the rows' bins can be kept, with as many grids as there may be."""
+    """Whether the bins of all rows fit in memory or on disk, with the largest number of grids."""
     return costs is not None and fits(4 * most_entries(costs.rows), costs.memory)
 
 
-def _on_bins(situation: Situation, why: str) -> Plan:
-    solver = _solver_for(Binning(), situation)
-    costs = situation.costs
+def _on_bins(inputs: PlanInputs, why: str) -> Plan:
+    solver = _solver_for(Binning(), inputs)
+    costs = inputs.costs
     if costs is None:
         return Plan("binning", solver, why)
     cost = costs.binning(GRIDS)
-    return Plan("binning", solver, why, cost + costs.search() if situation.scaled else cost)
+    return Plan("binning", solver, why, cost + costs.search() if inputs.scaled else cost)
 
 
 def _named(component: Any) -> str:

@@ -1,9 +1,9 @@
-"""Going on: what makes a second fit the continuation of the first."""
+"""What makes a second fit the continuation of the first: records, checks and fingerprints."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -13,25 +13,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.callbacks import Callback
 from bochner.compute.pool import each_tile
 from bochner.data import Batch, DataSource, RandomAccess
 from bochner.estimators.automatic.defaults import is_auto
 from bochner.estimators.fitting.setup import Setup
-from bochner.estimators.fitting.training_data import Walk
 from bochner.features import BinningBasis, Centers
-from bochner.problem import Problem
+from bochner.problem import Expansion, Problem
 from bochner.solvers import Solver, State
-from bochner.stopping import OnePass
-from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, begun, run
+from bochner.training.loop import Training, batch_size
 
 HASHED_ROWS = 16_384  # at a time
 HASHED_BYTES = 1 << 20  # by one thread
-MOST_USED = 0.5  # of the bins: a model that uses fewer is made smaller when it is saved
+MOST_USED = 0.5  # of the bins: a model that uses fewer is saved without the others
 
 
-def on_the_same_rows(training: Training, solver: Solver[Any], problem: Problem) -> Training:
-    """Return a copy of the record; what it has forgotten of the rows is found out again."""
+def resume_on_same_rows(training: Training, solver: Solver[Any], problem: Problem) -> Training:
+    """Return a copy of the record; what it has dropped of the rows is computed again."""
     training = deepcopy(training)
     if training.forgotten:
         training.state = solver.on_new_rows(problem, training.state)
@@ -39,7 +36,7 @@ def on_the_same_rows(training: Training, solver: Solver[Any], problem: Problem) 
     return training
 
 
-def on_new_rows(training: Training, solver: Solver[Any], problem: Problem) -> Training:
+def resume_on_new_rows(training: Training, solver: Solver[Any], problem: Problem) -> Training:
     """Return a copy of the record for a first pass over other rows."""
     training = deepcopy(training)
     training.state = solver.on_new_rows(problem, training.state)
@@ -51,79 +48,33 @@ def on_new_rows(training: Training, solver: Solver[Any], problem: Problem) -> Tr
     return training
 
 
-def on_larger_basis(training: Training, solver: Solver[Any], walk: Walk) -> Training:
-    """Return the record for more functions on the same rows, which begins with no weights.
+def drop_rows(training: Training, solver: Solver[Any], problem: Problem) -> None:
+    """Drop what the record holds for each row: a model file should not grow with the data."""
+    training.state = solver.on_new_rows(problem, training.state)
+    training.memo, training.forgotten = None, True
 
-    Those of fewer functions are no help: they fit noise that the larger basis would not, and rows
-    that are held out end the fit later and with a higher loss.
+
+def without_unused_bins(
+    setup: Setup, expansion: Expansion, training: Training | None
+) -> dict[str, Any]:
+    """Return what is saved in place of the attributes of a finished model with few bins in use.
+
+    The record for resuming is left out: it holds all bins.
     """
-    larger = begun(solver, walk.problem, walk.source)
-    past = {name: getattr(training, name) for name in ("pass_", "step", "rows")}
-    return replace(larger, **past, levels=(*training.levels, _best(training)))
+    finished = training is not None and training.forgotten
+    if not finished or not isinstance(expansion.basis, BinningBasis):
+        return {}
+    used = np.asarray(expansion.weights.any(axis=1))
+    if used.sum() > MOST_USED * len(used):
+        return {}
+    basis = expansion.basis.restricted(used)
+    smaller = replace(expansion, basis=basis, weights=expansion.weights[used])
+    setup = replace(setup, basis=basis, rows_in_bins=None)
+    return setup.attributes(smaller) | {"_training": None, "_digest": None}
 
 
-def grown(
-    walk: Walk, solution: Solution, tol: float, most_seconds: float | None, since: float
-) -> Setup | None:
-    """Return a setup with a larger basis if the last growth was worth it and there is time for it.
-
-    The last one began `since` seconds after the fit did; the next, twice as large, will take twice
-    as long.
-    """
-    training, seconds = solution.training, solution.progress.seconds
-    if walk.held_out is None or not solution.reason.converged:
-        return None
-    if most_seconds is not None and seconds + 2 * (seconds - since) > most_seconds:
-        return None
-    if training.levels and _best(training) > (1 - tol) * training.levels[-1]:
-        return None
-    return walk.setup.grown(walk.problem.rows)
-
-
-def gained(before: Training, after: Training) -> bool:
-    """Whether held-out rows lose less after a growth than before it."""
-    return _best(after) < _best(before)
-
-
-def kept(before: Solution, after: Solution) -> Solution:
-    """Return what was learned with fewer functions, after more were no better or not done.
-
-    What is no better is not to be tried again.
-    """
-    if after.reason is INTERRUPTED:
-        return replace(before, reason=INTERRUPTED)
-    before.training.levels += (_best(before.training),)
-    return before
-
-
-def _best(training: Training) -> float:
-    return min((evaluation.loss for evaluation in training.evaluations), default=np.inf)
-
-
-def last_pass(
-    solver: Solver[Any], walk: Walk, solution: Solution, callbacks: Iterable[Callback]
-) -> Solution:
-    """Go on from the best function for one pass through all rows, the held-out ones included.
-
-    A pass that was interrupted is gone on with, one that has been made is not repeated.
-    """
-    training = solution.training
-    if training.last_pass is None:
-        training.state = solver.at_best(walk.problem, training.state)
-        training.position, training.last_pass = 0, training.pass_
-    last = run(
-        solver,
-        walk.problem,
-        walk.source,
-        stop=OnePass(training.last_pass),
-        callbacks=callbacks,
-        training=training,
-    )
-    return last if last.reason is INTERRUPTED else replace(last, reason=solution.reason)
-
-
-def require_steps(solver: Solver[Any], features: Any) -> None:
-    """Refuse to learn from rows as they come by a solver, or features, that need all of them."""
+def require_partial_fit(solver: Solver[Any], features: Any) -> None:
+    """Refuse to learn from parts of the rows by a solver, or features, that need all of them."""
     features = solver.home(None) if is_auto(features) else features
     named = isinstance(features, str) and features == "centers"
     if named or (
@@ -140,7 +91,7 @@ def require_steps(solver: Solver[Any], features: Any) -> None:
         )
 
 
-def require_stream(solver: Solver[Any], setup: Setup) -> None:
+def require_fixed_basis(setup: Setup) -> None:
     """Refuse rows in parts where all rows are centres."""
     if setup.basis.is_of_rows:
         raise ValueError(
@@ -149,8 +100,8 @@ def require_stream(solver: Solver[Any], setup: Setup) -> None:
         )
 
 
-def require_own(solver: Solver[Any], state: State) -> None:
-    """Refuse to go on from what another solver has left."""
+def require_own_state(solver: Solver[Any], state: State) -> None:
+    """Refuse to continue from the state of another solver."""
     if not isinstance(state, solver.state_type):
         raise ValueError(
             f"This model was fitted by another solver, so {type(solver).__name__} cannot go on "
@@ -160,7 +111,7 @@ def require_own(solver: Solver[Any], state: State) -> None:
 
 
 def require_same_rows(digest: bytes | None, before: bytes | None) -> None:
-    """Refuse to go on with a checkpoint on other rows, or by other settings, than it was made."""
+    """Refuse to resume a checkpoint on other rows, or by other settings, than it was made."""
     if digest is None or digest != before:
         raise ValueError(
             "This is a checkpoint of a fit to other rows or by other settings, and cannot go on "
@@ -169,50 +120,37 @@ def require_same_rows(digest: bytes | None, before: bytes | None) -> None:
         )
 
 
-def without_unused_bins(estimator: Any) -> dict[str, Any]:
-    """Return what a pickle holds instead of the attributes of a model with few bins in use.
-
-    The record for going on is left out: it knows all bins. A fit that has not ended keeps both.
-    """
-    training, expansion = (estimator.__dict__.get(name) for name in ("_training", "expansion_"))
-    ended = training is not None and training.forgotten
-    if not ended or not isinstance(expansion.basis, BinningBasis):
-        return {}
-    used = expansion.weights.any(axis=1)
-    if used.sum() > MOST_USED * len(used):
-        return {}
-    basis = expansion.basis.restricted(used)
-    smaller = replace(expansion, basis=basis, weights=expansion.weights[used])
-    setup: Setup = replace(estimator._setup, basis=basis, rows_in_bins=None)
-    return setup.attributes(smaller) | {"_training": None, "_digest": None}
-
-
-def forget_rows(training: Training, solver: Solver[Any], problem: Problem) -> None:
-    """Drop what the record holds for each row: a model file should not grow with the data."""
-    training.state = solver.on_new_rows(problem, training.state)
-    training.memo, training.forgotten = None, True
+def require_checkpoints(digest: bytes | None, setup: Setup) -> None:
+    """Refuse to save a fit that no later one could resume."""
+    if setup.kernel.precomputed:
+        raise ValueError("Fits to a precomputed kernel have no checkpoints: save the fitted model.")
+    if digest is None:
+        raise ValueError(
+            "Checkpoints need rows that can be read again; got some that can be read only once. "
+            "Leave the checkpoint out of callbacks, or give rows as an array or a file."
+        )
 
 
 def fingerprint(source: DataSource, setup: Setup, settings: str) -> bytes | None:
-    """Return a digest by which a second fit tells the same rows and settings from others.
+    """Return a digest of rows, coded targets, weights and settings, None for rows read only once.
 
-    It is taken from all rows where they are at hand, else from a sample, and these two differ:
-    they are shuffled in other ways. Rows that can be read only once are never the same.
+    All rows are digested where the source has random access, else a sample. The two differ: they
+    are shuffled in other ways.
     """
     if source.once:
         return None
-    at_hand = isinstance(source, RandomAccess)
-    known = repr((source.n_rows, source.n_columns, settings, at_hand))
+    every_row = isinstance(source, RandomAccess)
+    known = repr((source.n_rows, source.n_columns, settings, every_row))
     digest = hashlib.blake2b(known.encode())
-    walk = source.batches(HASHED_ROWS) if at_hand else [source.sample(HASHED_ROWS, setup.seed)]
-    for batch in walk:
+    batches = source.batches(HASHED_ROWS) if every_row else [source.sample(HASHED_ROWS, setup.seed)]
+    for batch in batches:
         for array in _arrays(batch, setup):
             digest.update(_digest(np.ascontiguousarray(array)))
     return digest.digest()
 
 
 def _digest(array: NDArray[Any]) -> bytes:
-    """Return the digests of some rows of an array at a time, all of them together."""
+    """Return the digests of blocks of rows, joined: threads share the blocks."""
     rows = max(1, HASHED_BYTES // max(1, array.nbytes // len(array)))
     found = [b""] * -(-len(array) // rows)
 
@@ -232,7 +170,7 @@ def _arrays(batch: Batch, setup: Setup) -> list[NDArray[Any]]:
 
 @contextmanager
 def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Give an estimator its attributes back if what happens inside fails."""
+    """Restore the attributes of an estimator if the block fails."""
     before = dict(estimator.__dict__)
     try:
         yield

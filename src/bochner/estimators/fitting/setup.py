@@ -1,4 +1,4 @@
-"""Setup: what is settled before the first batch and holds for every later call."""
+"""Setup and TrainingData: what is fixed before the first batch, and rows in the solver's form."""
 
 from __future__ import annotations
 
@@ -9,23 +9,38 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.data import Batch, Scaling, Warping
+from bochner.data import (
+    Batch,
+    DataSource,
+    HeldOut,
+    RandomAccess,
+    Scaling,
+    Warping,
+    hold_out,
+    mapped,
+    shuffled,
+)
+from bochner.estimators.fitting.calibration import UNCALIBRATED, Calibration, is_likelihood
 from bochner.estimators.inputs.targets import Labels, Targets
-from bochner.estimators.machines.calibration import UNCALIBRATED, Calibration, is_likelihood
-from bochner.features import Basis, BinningDiagnostics, FeatureMap
+from bochner.features import Basis, BinningBasis, BinningDiagnostics, Encoded, FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
+from bochner.solvers import Solver
 
 LARGEST = 1e37  # that single precision holds, with room for a sum
+HELD_OUT_SHARE = 0.1
+MOST_HELD_OUT = 2_500
+FEWEST_ROWS_TO_HOLD_OUT = 1_000
+READ_ROWS = 16_384  # at a time
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Seed, loss, kernel with its bandwidth, basis, maps of the rows and coding of the targets.
+    """Seed, loss, kernel, basis, transforms of the rows and coding of the targets of a fit.
 
-    `recipe` is what the user had asked for, in words, when it was settled. Of bins there are
-    diagnostics, and how many rows lie in each; of losses that are no likelihood a calibration.
+    `recipe` is what the user asked for, as text. `binning` and `rows_in_bins` describe the bins, if
+    there are any; `calibration` makes probabilities of the values of a loss without likelihood.
     """
 
     seed: int
@@ -42,7 +57,7 @@ class Setup:
     warping: Warping | None = None
 
     def rows(self, X: Any) -> Any:
-        """Return rows as the basis takes them."""
+        """Return rows as the basis takes them: scaled, warped, within single precision."""
         moved = self.scaling is not None and self.scaling.location.any()
         if sp.issparse(X) and (moved or self.warping is not None):
             X = X.toarray()
@@ -50,16 +65,16 @@ class Setup:
         return in_single_precision(X if self.warping is None else self.warping.rows(X))
 
     def __call__(self, batch: Batch) -> Batch:
-        """Scale the rows and code the targets of a batch."""
+        """Transform the rows and code the targets of a batch."""
         return self.targets(replace(batch, X=self.rows(batch.X)))
 
     def problem(self, alpha: float, intercept: bool, rows: int | None) -> Problem:
-        """Return what is to be minimised over so many rows (None: nobody knows)."""
+        """Return what is minimised over so many rows (None: unknown)."""
         outputs = self.targets.outputs
         return Problem(self.basis, self.loss, alpha, outputs, intercept, rows, self.seed)
 
     def attributes(self, expansion: Expansion) -> dict[str, Any]:
-        """Return all that an estimator needs to predict by this function, and to explain it."""
+        """Return the attributes of an estimator that predicts by this function."""
         expansion = expansion.simplified()
         fitted: dict[str, Any] = {
             "_setup": self,
@@ -75,34 +90,34 @@ class Setup:
             fitted["coef_"] = _padded(expansion.weights.T, expansion.basis.size)
         if self.binning is not None:
             fitted["binning_"] = self.binning
-        if self._calibrates:
+        if self._needs_calibration:
             fitted["calibration_"] = self.calibration
         return fitted | self.targets.attributes()
 
     def calibrated(self, expansion: Expansion, held_out: Batch | None) -> Setup:
-        """Return the same with probabilities for a function, by rows that it has not seen."""
-        if held_out is None or not self._calibrates:
+        """Return the setup with probabilities of a function, learned from held-out rows."""
+        if held_out is None or not self._needs_calibration:
             return replace(self, calibration=UNCALIBRATED)
         f = expansion(held_out.X)
         return replace(self, calibration=Calibration.learn(self.loss, held_out, f))
 
     @property
-    def _calibrates(self) -> bool:
+    def _needs_calibration(self) -> bool:
         return isinstance(self.targets, Labels) and not is_likelihood(self.loss)
 
-    def begun(self, rows: int, seconds: float | None) -> Setup:
-        """Return the same with as large a basis as so many rows take in a moment."""
+    def with_initial_size(self, rows: int, seconds: float | None) -> Setup:
+        """Return the setup with the basis that a fit to so many rows starts with."""
         work = rows * self.targets.outputs
         basis = self.features.begun(self.basis, self.kernel, self.seed, work, seconds)
         return replace(self, basis=basis)
 
-    def grown(self, rows: int | None) -> Setup | None:
-        """Return the same with a larger basis for so many rows, None if there is none."""
+    def with_larger_basis(self, rows: int | None) -> Setup | None:
+        """Return the setup with a larger basis for so many rows, None if there is none."""
         basis = self.features.grown(self.basis, self.kernel, self.seed, rows)
         return None if basis is None else replace(self, basis=basis)
 
-    def require(self, recipe: str) -> None:
-        """Refuse to go on with another recipe than the first fit's."""
+    def require_same_recipe(self, recipe: str) -> None:
+        """Refuse to continue with other parameters than the first fit's."""
         if recipe != self.recipe:
             raise ValueError(
                 f"Going on needs what the first fit had, {self.recipe}; got {recipe}. Set it back, "
@@ -110,10 +125,110 @@ class Setup:
             )
 
 
-def _padded(weights: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return the weights of all functions: those that have not been used are 0."""
-    missing = size - weights.shape[1]
-    return np.pad(weights, ((0, 0), (0, missing))) if missing > 0 else weights
+@dataclass(frozen=True)
+class TrainingData:
+    """The rows in the form that a solver reads, the problem on them, and the held-out rows.
+
+    `setup.basis` has all functions that the rows call for; `problem.basis` spans the same in the
+    form that the solver works with.
+    """
+
+    setup: Setup
+    problem: Problem
+    source: DataSource
+    held_out: Batch | None
+
+    @classmethod
+    def for_solver(
+        cls,
+        source: DataSource,
+        setup: Setup,
+        solver: Solver[Any],
+        *,
+        alpha: Any,
+        intercept: bool,
+        early_stopping: bool | str,
+        memory: int,
+    ) -> TrainingData:
+        """Hold rows out if `early_stopping` says so; shuffle the others, or encode them all."""
+        rest = split(source, early_stopping, setup.seed)
+        held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
+
+        def problem(rows: int | None) -> Problem:
+            return setup.problem(alpha_for(alpha, solver, setup.loss, rows), intercept, rows)
+
+        posed = problem(source.n_rows)
+        solver.check(posed)
+        basis = solver.prepared(posed, memory)
+        if solver.walks == "shuffled":
+            rest = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
+            return cls(setup, replace(posed, basis=basis), rest, held_out)
+        left_out = None if held_out is None else held_out.index
+        size = solver.rows_per_batch(posed)
+        encoded = Encoded(mapped(source, setup), basis, size, memory, left_out)
+        setup = replace(setup, basis=encoded.basis.plain)
+        return cls(setup, replace(problem(encoded.n_rows), basis=encoded.basis), encoded, held_out)
+
+    def with_basis(self, basis: Basis) -> TrainingData:
+        """Return the same data with a basis that has already been prepared for them."""
+        return replace(self, problem=replace(self.problem, basis=basis))
+
+    def setup_with_counts(self) -> Setup:
+        """Return the setup with the number of rows in each bin, if there are bins."""
+        encoded, basis = self.source, self.setup.basis
+        if not isinstance(encoded, Encoded) or not isinstance(basis, BinningBasis):
+            return self.setup
+        rows = np.zeros(basis.size, np.int32)
+        for batch in encoded.batches(encoded.rows):
+            basis.count(batch.X, rows)
+        return replace(self.setup, binning=BinningDiagnostics.of(basis, rows), rows_in_bins=rows)
+
+
+def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, rows: int | None) -> float:
+    """Return the given regularisation, or for "auto" the solver's own for so many rows."""
+    given = not isinstance(alpha, str)
+    return float(alpha) if given else solver.regularization(rows) * loss.stiffness
+
+
+def holds_out(source: DataSource, early_stopping: bool | str) -> bool:
+    """Whether rows are held out; "auto": if there are enough that can be read more than once."""
+    enough = source.n_rows is None or source.n_rows >= FEWEST_ROWS_TO_HOLD_OUT
+    return enough and not source.once if early_stopping == "auto" else bool(early_stopping)
+
+
+def split(source: DataSource, early_stopping: bool | str, seed: int) -> DataSource:
+    """Return the source, or for early stopping the source without its held-out rows."""
+    if early_stopping is True and source.once:
+        raise ValueError(
+            "early_stopping=True needs rows that can be read more than once; got an iterator. "
+            "Give early_stopping='auto' or False, or a source that can be read again."
+        )
+    if not holds_out(source, early_stopping):
+        return source
+    # Of many rows a smaller share: the first rows alone might not stand for all.
+    share = min(HELD_OUT_SHARE, MOST_HELD_OUT / source.n_rows) if source.n_rows else HELD_OUT_SHARE
+    return hold_out(source, share, MOST_HELD_OUT, seed)
+
+
+def held_out_rows(source: HeldOut, setup: Setup) -> Batch:
+    """Return the held-out rows, transformed and coded; a stream is read to collect them."""
+    if not isinstance(source, RandomAccess):
+        for _ in source.batches(READ_ROWS):
+            met = source.held_out()
+            if met is not None and len(met) >= MOST_HELD_OUT:
+                break
+    rows = source.held_out()
+    if rows is None or len(rows) == 0 or source.n_rows == 0:
+        raise ValueError(
+            "There are too few rows to hold a tenth of them out. Give early_stopping=False."
+        )
+    rows = setup(rows)
+    if rows.weight is not None and not rows.weight.any():
+        raise ValueError(
+            "All held-out rows have weight 0, so there is nothing to judge by. Give "
+            "early_stopping=False, or leave such rows out."
+        )
+    return rows
 
 
 def in_single_precision(X: Any) -> Any:
@@ -126,3 +241,9 @@ def in_single_precision(X: Any) -> Any:
             f"precision; got {largest:g}. Divide such columns by their size."
         )
     return X
+
+
+def _padded(weights: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return the weights of all functions: those that have not been used are 0."""
+    missing = size - weights.shape[1]
+    return np.pad(weights, ((0, 0), (0, missing))) if missing > 0 else weights

@@ -16,9 +16,9 @@ from bochner.callbacks import Callback, History, ProgressBar
 from bochner.component import Component
 from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
-from bochner.estimators.automatic.defaults import is_auto, kernel_for
+from bochner.estimators.automatic.defaults import default_kernel, is_auto
 from bochner.estimators.automatic.scales import scaled_kernel
-from bochner.estimators.fitting.convergence import warn_of_limits, warn_of_unseen_rows
+from bochner.estimators.fitting.reporting import warn_of_limits, warn_of_unseen_rows
 from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.gaussian_process.fit import (
     Learned,
@@ -29,8 +29,7 @@ from bochner.estimators.gaussian_process.fit import (
 )
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, recipe_of, settled
 from bochner.estimators.inputs.schemas import SourceScore, joined
-from bochner.estimators.inputs.sources import is_stream
-from bochner.estimators.inputs.validation import Border
+from bochner.estimators.inputs.validation import InputValidation, is_stream
 from bochner.estimators.parameters.ranges import (
     require_callables,
     require_count,
@@ -51,7 +50,7 @@ from bochner.training.progress import Progress
 VARIANCES = ("features", "operator", "functions")
 
 
-class GaussianProcessParameters(Border):
+class GaussianProcessParameters(InputValidation):
     """The parameters; `KernelGaussianProcess` describes them."""
 
     families: ClassVar[dict[str, type[Component]]] = {
@@ -128,7 +127,7 @@ class GaussianProcessParameters(Border):
     def _meant(self, name: str) -> Any:
         """Return what a parameter stands for, as far as that can be told without rows."""
         given = getattr(self, name)
-        return kernel_for(self.features) if name == "kernel" and is_auto(given) else given
+        return default_kernel(self.features) if name == "kernel" and is_auto(given) else given
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
         return self._numbers(X, y, reset=reset, least=least)

@@ -11,7 +11,12 @@ import scipy.sparse as sp
 from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data import Batch, DataSource, Scaling
-from bochner.estimators.automatic.defaults import for_text, is_auto, kernel_for, unscaled
+from bochner.estimators.automatic.defaults import (
+    default_kernel,
+    features_for_table,
+    is_auto,
+    unscaled_columns,
+)
 from bochner.estimators.automatic.scales import scaled_kernel
 from bochner.estimators.gaussian_process.likelihood import FIRST_NOISE, learned
 from bochner.estimators.inputs.targets import Numbers
@@ -86,7 +91,8 @@ def settled(
         raise ValueError("KernelGaussianProcess needs targets: give y, or blocks (X, y).")
     features = _features(estimator, source, part)
     kernel = scaled_kernel(
-        kernel_for(features) if is_auto(estimator.kernel) else estimator.kernel, estimator.scales
+        default_kernel(features) if is_auto(estimator.kernel) else estimator.kernel,
+        estimator.scales,
     )
     if kernel.precomputed:
         raise ValueError(
@@ -94,8 +100,8 @@ def settled(
             "kernel='precomputed'. Give the kernel itself, or a function k(A, B)."
         )
     kernel = kernel.placed(estimator._names)
-    features = for_text(features, estimator._table, kernel)
-    scaling = _scaling(estimator, source, unscaled(features, kernel, source.n_columns))
+    features = features_for_table(features, estimator._table, kernel)
+    scaling = _scaling(estimator, source, unscaled_columns(features, kernel, source.n_columns))
     first = GaussianProcessSetup(seed, kernel, None, scaling, Numbers.learn(y), FIRST_NOISE)  # type: ignore[arg-type]
     kernel, noise = learned(estimator, first, source)
     sample = first(source.sample(features.sample_rows(source.n_rows), seed))

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, check_X_y
 
 NUMBERS = (Real, Decimal, np.bool_)
 NUMBERS_AND_TEXT = (*NUMBERS, str)
@@ -118,8 +119,18 @@ class Table:
         )
 
 
+def validate_table(
+    estimator: Any, table: Table, X: Any, y: Any = "no_validation", **checks: Any
+) -> Any:
+    """Do what scikit-learn's `validate_data` does, for a data frame with categories."""
+    X = table.encode(X)
+    estimator.n_features_in_ = X.shape[1]
+    estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    return check_array(X, **checks) if isinstance(y, str) else check_X_y(X, y, **checks)
+
+
 @dataclass(frozen=True)
-class Column:
+class FrameColumn:
     """One column of a data frame: its name, its cells, and whether its dtype says category."""
 
     name: Hashable
@@ -179,23 +190,23 @@ class Column:
         others = self._others(allowed)
         if others:
             raise ValueError(
-                f"Column {self.name!r} holds {', '.join(others)}, but must hold {wanted}"
+                f"FrameColumn {self.name!r} holds {', '.join(others)}, but must hold {wanted}"
             )
 
     def _refuse_infinity(self, numbers: NDArray[np.floating[Any]]) -> None:
         bad = np.isinf(numbers)
         if bad.any():
             where = f"the first in row {bad.argmax()} (counted from 0)"
-            message = f"Column {self.name!r} has {bad.sum()} infinite value(s), {where}."
+            message = f"FrameColumn {self.name!r} has {bad.sum()} infinite value(s), {where}."
             raise ValueError(f"{message} Fill in others, or drop those rows.")
 
 
-def _columns(frame: Any) -> Iterator[Column]:
+def _columns(frame: Any) -> Iterator[FrameColumn]:
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        yield Column(name, np.asarray(frame[name]), str(dtype) == "category")
+        yield FrameColumn(name, np.asarray(frame[name]), str(dtype) == "category")
 
 
-def _encoded(column: Column, places: dict[str, int] | None) -> NDArray[Any]:
+def _encoded(column: FrameColumn, places: dict[str, int] | None) -> NDArray[Any]:
     if places is None:
         return column.numbers()
     # Hashing the texts is several times as fast as np.unique, which sorts all rows.

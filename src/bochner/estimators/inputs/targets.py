@@ -1,17 +1,19 @@
-"""Targets: what users give as y, and the columns that a loss works on."""
+"""Targets: the coding of y as the columns that a loss works on, and back."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import Batch, DataSource
-from bochner.losses import Loss, Margin, Multinomial
+from bochner.losses import Loss, Margin, Multinomial, Quantile, Regression
 
 COUNTED_ROWS = 65_536  # at a time
 LARGEST = 1e37  # that single precision holds, with room for a sum
@@ -20,7 +22,7 @@ LARGEST = 1e37  # that single precision holds, with room for a sum
 def class_counts(
     source: DataSource, classes: Any = None
 ) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-    """Return the classes, sorted, and their numbers of rows if they were counted in a pass."""
+    """Return the classes, sorted, and their numbers of rows unless `classes` are given."""
     labels, counts = _counted(source) if classes is None else (np.unique(classes), None)
     if len(labels) < 2:
         raise ValueError(
@@ -49,7 +51,7 @@ def _counted(source: DataSource) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def class_factors(
     class_weight: Any, labels: NDArray[Any], counts: NDArray[np.int64] | None
 ) -> NDArray[np.float64] | None:
-    """Return the weight of each class: n / (classes * rows of the class) if balanced."""
+    """Return the weight of each class: n / (classes * rows of the class) if "balanced"."""
     if class_weight is None:
         return None
     if isinstance(class_weight, dict):
@@ -80,6 +82,77 @@ def _from_dict(class_weight: dict[Any, Any], labels: NDArray[Any]) -> NDArray[np
     return factors
 
 
+class TargetLearner(ABC):
+    """Reads the targets of a source once, and codes them for any loss."""
+
+    @abstractmethod
+    def observe(self, source: DataSource, classes: Any) -> Callable[[Loss], Targets]:
+        """Return the coding of the targets in a source, for the loss that it is asked for."""
+
+    @property
+    def recipe(self) -> str:
+        """What of the estimator's parameters the coding depends on, as text."""
+        return ""
+
+    def without_weights(self) -> TargetLearner:
+        """Return a learner of targets that all count the same."""
+        return self
+
+
+@dataclass(frozen=True)
+class NumberLearner(TargetLearner):
+    """Learns the coding of numbers; `quantiles` is how many of them the pinball loss has."""
+
+    estimator: str
+    quantiles: int | None = None
+
+    def observe(self, source: DataSource, classes: Any) -> Callable[[Loss], Targets]:
+        """Return the coding of as many columns as y has."""
+        return partial(self._coded, source.sample(1).y)
+
+    def _coded(self, y: NDArray[Any] | None, loss: Loss) -> Targets:
+        if not isinstance(loss, Regression):
+            raise ValueError(
+                f"A regressor needs a loss for numbers; {type(loss).__name__} is for labels. Use "
+                "loss='squared', or KernelClassifier."
+            )
+        if y is None:
+            raise ValueError(f"{self.estimator} needs targets: give y, or blocks (X, y).")
+        # Scales are learned from the targets themselves, by the squared loss.
+        return Numbers.learn(y, self.quantiles if isinstance(loss, Quantile) else None)
+
+
+@dataclass(frozen=True)
+class LabelLearner(TargetLearner):
+    """Learns the coding of labels; `class_weight` is as in scikit-learn."""
+
+    class_weight: Any = None
+
+    def observe(self, source: DataSource, classes: Any) -> Callable[[Loss], Targets]:
+        """Return the coding of all labels, counted in one pass unless `classes` are given."""
+        labels, counts = class_counts(source, classes)
+        factors = class_factors(self.class_weight, labels, counts)
+        return partial(Labels.learn, labels, class_factors=factors)
+
+    @property
+    def recipe(self) -> str:
+        """The weights of the classes."""
+        return f", class_weight={self.class_weight!r}"
+
+    def without_weights(self) -> LabelLearner:
+        """Return a learner of labels that all count the same."""
+        return LabelLearner()
+
+
+@dataclass(frozen=True)
+class InlierLearner(TargetLearner):
+    """Codes rows without targets."""
+
+    def observe(self, source: DataSource, classes: Any) -> Callable[[Loss], Targets]:
+        """Return the coding of one class."""
+        return lambda loss: Inliers()
+
+
 class Targets(ABC):
     """A coding of y as columns, and back."""
 
@@ -91,15 +164,15 @@ class Targets(ABC):
 
     @abstractmethod
     def weight(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
-        """Return what each row's weight is multiplied by, None for 1."""
+        """Return the factor of each row's weight, None for 1."""
 
     @abstractmethod
     def attributes(self) -> dict[str, Any]:
-        """Return what a fitted estimator shows of the coding."""
+        """Return the attributes of a fitted estimator that describe the coding."""
 
     @abstractmethod
     def require(self, classes: Any) -> None:
-        """Refuse other classes than these; None is fine."""
+        """Refuse other classes than these, unless None."""
 
     def __call__(self, batch: Batch) -> Batch:
         """Code the targets of a batch."""
@@ -115,9 +188,9 @@ class Targets(ABC):
 
 @dataclass(frozen=True)
 class Numbers(Targets):
-    """Targets of a regression: numbers as they are; one column may have been given as 1-d.
+    """Targets of a regression, numbers as they are; `flat` if y is 1-d.
 
-    With `copies` each column is there so many times, for a prediction of each in rising order.
+    With `copies` each column is repeated, for as many predictions in rising order.
     """
 
     outputs: int
@@ -152,17 +225,17 @@ class Numbers(Targets):
         return columns if copies == 1 else np.repeat(columns, copies, axis=1)
 
     def weight(self, y: NDArray[Any]) -> None:
-        """Return None: no row counts more than another."""
+        """Return None: all rows count the same."""
 
     def attributes(self) -> dict[str, Any]:
-        """Return nothing: numbers are what they are."""
+        """Return no attributes."""
         return {}
 
     def require(self, classes: Any) -> None:
-        """Refuse nothing: numbers have no classes."""
+        """Accept anything: numbers have no classes."""
 
     def restore(self, f: NDArray[Any]) -> NDArray[Any]:
-        """Return predictions in the shape that y had, those of copies sorted in a last axis."""
+        """Return predictions in the shape of y, those of copies sorted along a last axis."""
         if self.copies is not None:
             f = np.sort(f.reshape(len(f), -1, self.copies), axis=2)
         return f[:, 0] if self.flat else f
@@ -170,12 +243,12 @@ class Numbers(Targets):
 
 @dataclass(frozen=True)
 class Inliers(Targets):
-    """No targets: all rows are of one class, which is one column of ones."""
+    """No targets: all rows are of one class, a column of ones."""
 
     outputs: int = 1
 
     def __call__(self, batch: Batch) -> Batch:
-        """Give the rows of a batch their class, whatever targets it has."""
+        """Replace the targets of a batch by ones."""
         return replace(batch, y=self.columns(batch.index))
 
     def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
@@ -183,19 +256,19 @@ class Inliers(Targets):
         return np.ones((len(y), 1))
 
     def weight(self, y: NDArray[Any]) -> None:
-        """Return None: no row counts more than another."""
+        """Return None: all rows count the same."""
 
     def attributes(self) -> dict[str, Any]:
-        """Return nothing: there is nothing to be told of one class."""
+        """Return no attributes."""
         return {}
 
     def require(self, classes: Any) -> None:
-        """Refuse nothing: nobody gives classes."""
+        """Accept anything: there are no classes to give."""
 
 
 @dataclass(frozen=True)
 class Labels(Targets):
-    """Targets of a classification: labels as -1/+1 or one-hot columns, as the loss wants them."""
+    """Targets of a classification: labels as -1/+1 or one-hot columns, depending on the loss."""
 
     classes: NDArray[Any]
     outputs: int
@@ -217,7 +290,7 @@ class Labels(Targets):
         return cls(classes, outputs, one_hot, class_factors)
 
     def numbers(self, y: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the place of each label among the classes."""
+        """Return the index of each label among the classes."""
         y = np.asarray(y).reshape(len(y))
         places = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
         unknown = self.classes[places] != y
@@ -255,13 +328,13 @@ class Labels(Targets):
             )
 
     def decision(self, f: NDArray[Any]) -> NDArray[Any]:
-        """Return scores as scikit-learn has them: one number a row for two classes."""
+        """Return scores in scikit-learn's form: one number a row for two classes."""
         if len(self.classes) > 2:
             return f
         return f[:, 0] if f.shape[1] == 1 else f[:, 1] - f[:, 0]
 
     def labels(self, decision: NDArray[Any]) -> NDArray[Any]:
-        """Return the label that each row's scores speak for."""
+        """Return the label with the highest score of each row."""
         if decision.ndim == 1:
             return self.classes[(decision > 0).astype(np.int64)]
         return np.asarray(self.classes[decision.argmax(axis=1)])

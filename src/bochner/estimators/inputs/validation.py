@@ -1,16 +1,17 @@
-"""Border: what users give as rows and targets becomes a source of checked numbers."""
+"""InputValidation: rows and targets that users give become a source of checked numbers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sized
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from bochner.data import Batch, DataSource, Filling, mapped
+from bochner.data import ArraySource, Batch, DataSource, Filling, as_source, mapped
 from bochner.estimators.automatic.defaults import is_precomputed
 from bochner.estimators.inputs.schemas import (
     CheckedRows,
@@ -19,31 +20,23 @@ from bochner.estimators.inputs.schemas import (
     settle_columns,
     with_parts_mixed,
 )
-from bochner.estimators.inputs.sources import (
-    array_source,
-    is_stream,
-    refuse_blocks,
-    refuse_missing,
-    stream,
-    validated_table,
-)
-from bochner.estimators.inputs.tables import Table, has_categories
+from bochner.estimators.inputs.tables import Table, has_categories, validate_table
 from bochner.estimators.parameters.named_components import NamedComponents
 from bochner.kernels import Kernel
 
 PREDICTED_ROWS = 16_384  # at a time
-FILLED_ROWS = 16_384  # of a stream, from which it is learned what stands for missing numbers
+FILLED_ROWS = 16_384  # of a stream, from which the numbers that replace missing ones are learned
 
 
-class Border(NamedComponents):
-    """The part of an estimator with a kernel that looks at rows and targets first.
+class InputValidation(NamedComponents):
+    """Validates the rows and targets of an estimator with a kernel.
 
-    `_table` says how a data frame with text becomes numbers; for other rows it is None. `_filling`
-    says what stands for missing numbers.
+    `_table` says how a data frame with text becomes numbers, None for other rows; `_filling` says
+    what replaces missing numbers.
     """
 
     kernel: Any
-    _table: Table | None
+    _table: Table | None = None
     _filling: Filling
 
     @abstractmethod
@@ -73,7 +66,7 @@ class Border(NamedComponents):
         return mapped(source, self._filling)
 
     def _checked(self, X: Any) -> Iterator[CheckedRows]:
-        """Walk through the rows of a source in parts that need no further look."""
+        """Yield the rows of a source in parts that are checked already."""
         source = self._stream(X, None, None, reset=False)
         for batch in source.batches(PREDICTED_ROWS):
             self._seen_by(False).require(batch.X)
@@ -82,7 +75,7 @@ class Border(NamedComponents):
     def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool, **checks: Any) -> Any:
         """Return rows, and targets if there are any, checked as scikit-learn does.
 
-        What is missing is filled in; of a kernel's values none may be.
+        Missing numbers are replaced; values of a precomputed kernel must not be missing.
         """
         if isinstance(X, CheckedRows):
             return X.rows
@@ -93,7 +86,7 @@ class Border(NamedComponents):
         if self._table is None:
             found = validate_data(self, X, y, reset=reset, **checks)
         else:
-            found = validated_table(self, self._table, X, y, checks)
+            found = validate_table(self, self._table, X, y, **checks)
         rows, *targets = found if isinstance(found, tuple) else (found,)
         refuse_missing(rows)
         if reset:
@@ -108,7 +101,7 @@ class Border(NamedComponents):
         return self.__dict__.get("feature_names_in_")
 
     def _seen_by(self, reset: bool) -> Kernel:
-        """Return the kernel that is to see the rows: the one that was asked for, or the fitted."""
+        """Return the kernel that the rows are for: the parameter, or after a fit the fitted one."""
         fitted = None if reset else self.__dict__.get("kernel_")
         return fitted or Kernel.resolve(self._meant("kernel")).placed(self._names)
 
@@ -124,3 +117,73 @@ class Border(NamedComponents):
             ensure_min_samples=least,
             reset=reset,
         )
+
+
+def is_stream(X: Any) -> bool:
+    """Whether X is a source or an iterator of blocks, not an array, a frame or a list of rows."""
+    return isinstance(X, DataSource) or (isinstance(X, Iterable) and not isinstance(X, Sized))
+
+
+def refuse_blocks(X: Any) -> None:
+    """Refuse a list of blocks: it could as well be a list of rows."""
+    if isinstance(X, list) and X and isinstance(X[0], tuple) and np.ndim(X[0][0]) > 0:
+        raise ValueError(
+            "A list of blocks cannot be told from a list of rows. Give "
+            "bochner.data.IteratorSource(blocks), or iter(blocks) to go through them once."
+        )
+
+
+def stream(X: Any, y: Any, sample_weight: Any) -> DataSource:
+    """Return a source whose batches are checked as they come."""
+    if y is not None or sample_weight is not None:
+        raise ValueError(
+            "Where X is a source or an iterator of blocks, y and sample_weight are part of it: "
+            "give blocks (X, y) or (X, y, sample_weight)."
+        )
+    return mapped(as_source(X), checked)
+
+
+def array_source(X: Any, y: Any, sample_weight: Any) -> DataSource:
+    """Return a source of checked arrays; the weights are checked here."""
+    if sample_weight is None:
+        return ArraySource(X, y)
+    sample_weight = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    if not sample_weight.any():
+        raise ValueError(
+            "sample_weight is zero for every row: there is nothing to learn. Give at least one row "
+            "a positive weight."
+        )
+    return ArraySource(X, y, sample_weight)
+
+
+def refuse_missing(X: Any) -> None:
+    """Refuse sparse rows with NaN: what is not stored there is 0, not missing."""
+    if sp.issparse(X) and np.isnan(X.data).any():
+        raise ValueError(
+            "Sparse rows must not hold NaN. Give dense rows, in which a missing number is allowed, "
+            "or fill it in."
+        )
+
+
+def checked(batch: Batch) -> Batch:
+    """Return the batch if its numbers are finite or missing and its weights are weights."""
+    values = batch.X.data if sp.issparse(batch.X) else batch.X
+    if np.isinf(values).any():
+        raise ValueError(
+            f"{_place(batch)} contain infinity. Drop such rows or fill them in before they come "
+            "here."
+        )
+    refuse_missing(batch.X)
+    weight = batch.weight
+    if weight is not None and not (np.isfinite(weight) & (weight >= 0)).all():
+        raise ValueError(
+            f"{_place(batch)} have weights that are negative, NaN or infinite. Weights must be "
+            "finite numbers from 0 on."
+        )
+    return batch
+
+
+def _place(batch: Batch) -> str:
+    return f"Rows {batch.index.min()} to {batch.index.max()}"

@@ -13,12 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bochner.callbacks import Callback
-from bochner.data import DataSource
+from bochner.estimators.fitting.calibration import gives_probabilities
 from bochner.estimators.inputs.schemas import SourceScore
-from bochner.estimators.inputs.targets import Labels, Targets, class_counts, class_factors
-from bochner.estimators.machines.calibration import gives_probabilities
-from bochner.estimators.machines.kernel_machine import KernelMachine, learns_from_streams
-from bochner.losses import Loss
+from bochner.estimators.inputs.targets import LabelLearner, Labels
+from bochner.estimators.machines.kernel_machine import KernelMachine, has_partial_fit
 
 
 class KernelClassifier(SourceScore, ClassifierMixin, KernelMachine):  # type: ignore[misc]
@@ -197,13 +195,13 @@ class KernelClassifier(SourceScore, ClassifierMixin, KernelMachine):  # type: ig
         """
         return self._fit(X, y, sample_weight, classes)  # type: ignore[no-any-return]
 
-    @available_if(learns_from_streams)  # type: ignore[untyped-decorator]
+    @available_if(has_partial_fit)  # type: ignore[untyped-decorator]
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Go through these rows once, in their order, in batches of their own.
 
-        The first call settles the classes (give all of them), the bandwidth and the scaling.
+        The first call fixes the classes (give all of them), the bandwidth and the scaling.
         """
         return self._partial_fit(X, y, sample_weight, classes)  # type: ignore[no-any-return]
 
@@ -244,6 +242,5 @@ class KernelClassifier(SourceScore, ClassifierMixin, KernelMachine):  # type: ig
         check_classification_targets(y)
         return X, column_or_1d(y, warn=True)
 
-    def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
-        labels, counts = class_counts(source, classes)
-        return Labels.learn(labels, loss, class_factors(self.class_weight, labels, counts))
+    def _target_learner(self) -> LabelLearner:
+        return LabelLearner(self.class_weight)

@@ -1,52 +1,173 @@
-"""FittedFunction: what an estimator can do once it has a function."""
+"""KernelMachine: what the estimators share, from rows to a fitted function and its predictions."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from bochner.callbacks import History
-from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
-from bochner.data import DataSource, mapped
-from bochner.estimators.automatic.defaults import alpha_for, is_precomputed
-from bochner.estimators.fitting.callbacks import CallbackSupportMixin, PassReporter, with_callbacks
-from bochner.estimators.fitting.convergence import warn_if_unfinished
-from bochner.estimators.fitting.growing_fit import FitUnderWay
-from bochner.estimators.fitting.preparation import Preparation
+from bochner.estimators.automatic.defaults import is_precomputed
+from bochner.estimators.automatic.plan import Plan
+from bochner.estimators.automatic.scales import TunedKernel
+from bochner.estimators.fitting.fit import Fit, FitRecord
+from bochner.estimators.fitting.reporting import (
+    CallbackSupportMixin,
+    PassReporter,
+    warn_if_unfinished,
+    with_callbacks,
+)
 from bochner.estimators.fitting.resume import (
-    fingerprint,
-    forget_rows,
-    on_new_rows,
-    on_the_same_rows,
-    require_own,
-    require_same_rows,
-    require_steps,
-    require_stream,
+    require_partial_fit,
     unchanged_on_error,
     without_unused_bins,
 )
 from bochner.estimators.fitting.setup import Setup
-from bochner.estimators.fitting.training_data import Walk
 from bochner.estimators.inputs.schemas import joined
-from bochner.estimators.inputs.sources import is_stream, metadata
-from bochner.estimators.inputs.validation import PREDICTED_ROWS
+from bochner.estimators.inputs.targets import TargetLearner
+from bochner.estimators.inputs.validation import PREDICTED_ROWS, InputValidation, is_stream
 from bochner.estimators.parameters.parameters import Hyperparameters
-from bochner.problem import Expansion, Problem
+from bochner.problem import Expansion
 from bochner.solvers import Solver
-from bochner.stopping import OnePass
-from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, run
+from bochner.training.loop import INTERRUPTED, Training
+from bochner.tuning import Tuned
 
 
-class FittedFunction(Preparation):
-    """The part of a kernel machine that comes after its last batch."""
+def has_partial_fit(estimator: Hyperparameters) -> bool:
+    """Whether the solver learns from parts of the rows, so that there is a `partial_fit`."""
+    solver = estimator.solver
+    if isinstance(solver, str) and solver not in Solver.registry:
+        return True  # "auto" does, and an unknown name is refused when it is used
+    require_partial_fit(Solver.resolve(solver), estimator.features)
+    return True
 
+
+class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # type: ignore[misc]
+    """Validates rows, runs a `Fit`, stores its record and predicts; subclasses know the targets."""
+
+    plan_: Plan
+    tuning_: Tuned
+    relevance_: NDArray[np.float64]
     expansion_: Expansion
+    history_: dict[str, list[Any]]
+    _setup: Setup
+    _learned: TunedKernel | None = None
+    _training: Training | None
+    _digest: bytes | None
+    _unfinished: bool
+    _used: float
+
+    @abstractmethod
+    def _target_learner(self) -> TargetLearner:
+        """Return what reads the targets and codes them for a loss."""
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """Return what `fit` would do with these rows: `str(plan)` says it in a paragraph.
+
+        X and y are what `fit` takes. The estimator is not changed; where it is not clear how many
+        centres are worth their time, two small machines are fitted to a sample.
+        """
+        self._check_parameters()
+        estimator: KernelMachine = clone(self)
+        source = estimator._source(X, y, None, reset=True, least=2)
+        with threads(self.n_jobs):
+            return estimator._new_fit(source, None).plan()
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
+        self._check_parameters()
+        with unchanged_on_error(self), threads(self.n_jobs):
+            record = self._run_fit(X, y, sample_weight, classes)
+        if record.reason is INTERRUPTED:
+            raise KeyboardInterrupt
+        warn_if_unfinished(record.reason, record.progress, self.tol)
+        return self
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _run_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> FitRecord:
+        resumes = self.__dict__.get("_unfinished", False)
+        continues = (self.warm_start or resumes) and self.__dict__.get("_training") is not None
+        source = self._source(X, y, sample_weight, reset=not continues, least=2)
+        fit = self._new_fit(source, classes)
+        fit.previous = self._record() if continues else None
+        if not is_stream(X):
+            weights = None if sample_weight is None else {"sample_weight": sample_weight}
+            fit.reporter.data = {"X": X, "y": y, "metadata": weights}
+        record = fit.run()
+        self._store(record)
+        return record
+
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
+        self._check_parameters()
+        with unchanged_on_error(self), threads(self.n_jobs):
+            continues = self.__sklearn_is_fitted__()
+            if continues and self._training is None:
+                raise ValueError(
+                    "This model was made smaller when it was saved, and what partial_fit needs is "
+                    "not in it any more. Fit it anew, or keep the one that was not saved."
+                )
+            source = self._source(X, y, sample_weight, reset=not continues, least=1)
+            fit = self._new_fit(source, classes)
+            fit.previous, fit.is_chunk = self._record() if continues else None, True
+            record = fit.run_once()
+            self._store(record)
+        if record.reason is INTERRUPTED:
+            raise KeyboardInterrupt
+        return self
+
+    def _new_fit(self, source: Any, classes: Any) -> Fit:
+        return Fit(
+            self._settings(),
+            source,
+            self._target_learner(),
+            classes,
+            self._table,
+            self._names,
+            reporter=PassReporter(self),
+            model_of=self._model_of,
+        )
+
+    def _record(self) -> FitRecord:
+        """Return what the last fit left behind."""
+        unfinished = self.__dict__.get("_unfinished", False)
+        return FitRecord(
+            self._setup,
+            self.expansion_,
+            self._training,
+            self.history_,
+            self._digest,
+            self.plan_,
+            self._learned,
+            unfinished=unfinished,
+            seconds=self._used if unfinished else 0.0,
+        )
+
+    def _store(self, record: FitRecord) -> None:
+        """Set the attributes of a fitted estimator."""
+        for name in ("coef_", "binning_", "calibration_", "_unfinished", "_used"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(record.setup.attributes(record.expansion))
+        self._training, self._digest = record.training, record.digest
+        self.n_iter_ = record.n_iter
+        self.history_ = record.history
+        self.stopped_because_ = "" if record.reason is None else record.reason.text
+        self.plan_, self._learned = record.plan, record.tuned
+        for name in ("tuning_", "relevance_"):
+            self.__dict__.pop(name, None)
+        if record.tuned is not None and record.tuned.tuned is not None:
+            self.tuning_ = record.tuned.tuned
+            self.relevance_ = self.tuning_.relevance
+
+    def _model_of(self, record: FitRecord) -> KernelMachine:
+        """Return a copy of the estimator that resumes an unfinished fit."""
+        model = object.__new__(type(self))
+        model.__dict__.update(self.__dict__)
+        model._store(record)
+        model._unfinished, model._used = True, record.seconds
+        return model
 
     def _evaluate(self, X: Any) -> NDArray[Any]:
         """Return f at rows, (rows, outputs), in float32 for float32 rows."""
@@ -72,183 +193,11 @@ class FittedFunction(Preparation):
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy has not the rows of a precomputed kernel, so it goes on by beginning anew.
         state: dict[str, Any] = super().__getstate__()
-        return state | ({"_digest": None} if is_precomputed(self.__dict__.get("kernel_")) else {})
-
-
-def learns_from_streams(estimator: Hyperparameters) -> bool:
-    """Whether the solver learns from rows as they come, so that there is a `partial_fit`."""
-    solver = estimator.solver
-    if isinstance(solver, str) and solver not in Solver.registry:
-        return True  # "auto" does, and an unknown name is refused when it is used
-    require_steps(Solver.resolve(solver), estimator.features)
-    return True
-
-
-class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
-    """The way from rows to a fitted function; the estimators add what their targets need."""
-
-    _training: Training | None
-    _digest: bytes | None
-    _unfinished: bool
-    _used: float
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
-        self._check_parameters()
-        with unchanged_on_error(self), threads(self.n_jobs):
-            solution = self._learn(X, y, sample_weight, classes)
-        if solution.reason is INTERRUPTED:
-            raise KeyboardInterrupt
-        warn_if_unfinished(solution, self.tol)
-        return self
-
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
-        self._check_parameters()
-        with unchanged_on_error(self), threads(self.n_jobs):
-            solution = self._learn_a_chunk(X, y, sample_weight, classes)
-        if solution.reason is INTERRUPTED:
-            raise KeyboardInterrupt
-        return self
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
-        resumed = self.__dict__.get("_unfinished", False)
-        began = time.perf_counter() - (self._used if resumed else 0.0)
-        going_on = (self.warm_start or resumed) and self.__dict__.get("_training") is not None
-        source = self._source(X, y, sample_weight, reset=not going_on, least=2)
-        solver, setup, digest = self._settled(source, classes, going_on)
-        if resumed:
-            require_same_rows(digest, self._digest)
-        if going_on and setup.basis.is_of_rows and digest != self._digest:
-            going_on = False  # other rows have other functions
-            solver, setup, digest = self._settled(source, classes, going_on)
-        used = time.perf_counter() - began
-        walk = self._walk(source, setup, solver)
-        training = self._training_to_go_on(solver, walk.problem, digest) if going_on else None
-        history = self._history(going_on)
-        data = {} if is_stream(X) else {"X": X, "y": y, "metadata": metadata(sample_weight)}
-        reporter = PassReporter(self, data, setup.attributes)
-        reporter.begin(self.max_passes)
-        fit = FitUnderWay(self, source, solver, history, reporter, digest, began)
-        walk, solution = fit.climb(walk, training, used)
-        if solution.training.last_pass is None:
-            walk = replace(walk, setup=walk.setup.calibrated(solution.expansion, walk.held_out))
-        if solver.learns_held_out_rows and walk.held_out is not None and solution.reason.converged:
-            solution = fit.last_pass(walk, solution)
-        walk.setup.basis.forget()
-        reporter.finish()
-        # The progress holds a state that may have been forgotten.
-        solution = replace(solution, progress=solution.progress.settled())
-        if solution.reason.converged and not self.warm_start:
-            plain = replace(walk.problem, basis=walk.setup.basis, rows=None)
-            forget_rows(solution.training, solver, plain)
-        self._store(walk.counted(), solver, solution, history, digest)
-        walk.problem.basis.forget()
-        return solution
-
-    def _settled(
-        self, source: DataSource, classes: Any, going_on: bool
-    ) -> tuple[Solver[Any], Setup, bytes | None]:
-        """Return solver and setup, and a digest of the rows with all that they are fitted by."""
-        self._tune(source, classes, going_on)
-        resumed = self.__dict__.get("_unfinished", False)
-        plan = self.plan_ if resumed else self._planned(source, going_on)
-        solver: Solver[Any] = Solver.resolve(plan.solver)
-        setup = self._set_up(source, plan, classes, going_on)
-        if not going_on and source.n_rows is not None:
-            setup = setup.begun(source.n_rows, self._seconds_left())
-        settings = f"alpha={self.alpha}, fit_intercept={self.fit_intercept}, solver={solver}, "
-        settings += f"early_stopping={self._early_stopping(solver)}"
-        return solver, setup, fingerprint(source, setup, settings)
-
-    def _walk(
-        self,
-        source: DataSource,
-        setup: Setup,
-        solver: Solver[Any],
-        early_stopping: bool | str | None = None,
-    ) -> Walk:
-        early_stopping = self._early_stopping(solver) if early_stopping is None else early_stopping
-        return Walk.over(
-            source,
-            setup,
-            solver,
-            alpha=self._alpha(solver, setup.loss, source.n_rows),
-            intercept=self.fit_intercept,
-            early_stopping=early_stopping,
-            memory=memory_budget(self.memory_budget),
-        )
-
-    def _learn_a_chunk(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Solution:
-        going_on = self.__sklearn_is_fitted__()
-        if going_on and self._training is None:
-            raise ValueError(
-                "This model was made smaller when it was saved, and what partial_fit needs is not "
-                "in it any more. Fit it anew, or keep the one that was not saved."
-            )
-        source = self._source(X, y, sample_weight, reset=not going_on, least=1)
-        self._tune(source, classes, going_on, once=True)
-        plan = self._planned(source, going_on, once=True)
-        solver: Solver[Any] = Solver.resolve(plan.solver)
-        setup = self._set_up(source, plan, classes, going_on)
-        require_stream(solver, setup)
-        alpha = alpha_for(self.alpha, solver, setup.loss, rows=None)
-        problem = setup.problem(alpha, self.fit_intercept, rows=None)
-        training = self._training_to_go_on(solver, problem, None) if going_on else None
-        passes = self.n_iter_ if going_on else 0
-        if training is not None:
-            training.pass_ = passes
-        history = self._history(going_on)
-        solution = run(
-            solver,
-            problem,
-            mapped(source, setup),
-            stop=OnePass(passes),
-            callbacks=(history, *self._callbacks()),
-            training=training,
-        )
-        self._store(setup, solver, solution, history, digest=None)
-        return solution
-
-    def _training_to_go_on(
-        self, solver: Solver[Any], problem: Problem, digest: bytes | None
-    ) -> Training:
-        setup, training = self._setup, self._training
-        assert training is not None  # that is what going on means
-        if setup.rows_in_bins is not None:
-            state = solver.continued(problem, self.expansion_, setup.rows_in_bins)
-            if state is not None:
-                return Training(state, batch_size(solver, problem, state), rows=training.rows)
-        require_own(solver, training.state)
-        if digest is not None and digest == self._digest:
-            return on_the_same_rows(training, solver, problem)
-        return on_new_rows(training, solver, problem)
-
-    def _history(self, going_on: bool) -> History:
-        history = History()
-        if going_on:
-            history.columns = {name: list(values) for name, values in self.history_.items()}
-        return history
-
-    def _store(
-        self,
-        setup: Setup,
-        solver: Solver[Any],
-        solution: Solution,
-        history: History,
-        digest: bytes | None,
-    ) -> None:
-        binning = solver.diagnostics(solution.training.state)
-        if binning is not None:
-            setup = replace(setup, binning=binning, rows_in_bins=None)
-        for name in ("coef_", "binning_", "calibration_", "_unfinished", "_used"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(setup.attributes(solution.expansion))
-        self._training, self._digest = solution.training, digest
-        self.n_iter_ = solution.training.pass_ + (solution.training.position > 0)
-        self.history_ = history.columns
-        self.stopped_because_ = solution.reason.text
-
-    def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | without_unused_bins(self)  # type: ignore[no-any-return]
+        fitted = self.__dict__
+        # A copy has not the rows of a precomputed kernel, so it cannot resume.
+        if is_precomputed(fitted.get("kernel_")):
+            state |= {"_digest": None}
+        if "expansion_" not in fitted:
+            return state
+        return state | without_unused_bins(self._setup, self.expansion_, fitted.get("_training"))

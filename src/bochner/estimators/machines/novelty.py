@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,18 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from bochner.callbacks import Callback
 from bochner.component import Component
-from bochner.data import DataSource
 from bochner.estimators.automatic.defaults import is_auto
-from bochner.estimators.automatic.scales import has_open_bandwidth, scaled_kernel
-from bochner.estimators.inputs.targets import Inliers, Targets
+from bochner.estimators.automatic.scales import has_auto_bandwidth
+from bochner.estimators.inputs.targets import InlierLearner
 from bochner.estimators.machines.kernel_machine import KernelMachine
+from bochner.estimators.parameters.settings import FitSettings
 from bochner.features import FeatureMap
 from bochner.kernels import Gaussian, Kernel
-from bochner.losses import Loss, OneClass
+from bochner.losses import OneClass
 from bochner.losses.ranges import require_share
-from bochner.solvers import DoublyStochastic, Solver
+from bochner.solvers import DoublyStochastic
 from bochner.solvers.doubly_stochastic.step_rules import Plain
-from bochner.stopping import Passes, Seconds, Steps, Stop
+from bochner.stopping import Passes, Steps, Stop
 
 MULTIPLIER = 0.35  # of the median: novelty is seen close by
 ENOUGH_STEPS = 64
@@ -138,7 +139,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go through these rows once, in their order, in batches of their own.
 
-        The first call settles the bandwidth, the scaling and the number of columns.
+        The first call fixes the bandwidth, the scaling and the number of columns.
         """
         return self._partial_fit(X, None, sample_weight)  # type: ignore[no-any-return]
 
@@ -187,7 +188,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
                 "Scales are learned from targets, which a detector has not: scales must be None or "
                 f"a number for each column; got {self.scales!r}."
             )
-        if has_open_bandwidth(self.kernel):
+        if has_auto_bandwidth(self.kernel):
             raise ValueError(
                 "A bandwidth is found by targets, which a detector has not: give a number, or "
                 f'"median"; got {self.kernel!r}.'
@@ -198,16 +199,13 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         given = getattr(self, name)
         return Gaussian(multiplier=MULTIPLIER) if name == "kernel" and is_auto(given) else given
 
-    def _kernel(self, features: Any, scaled: bool = False) -> Kernel:
-        return scaled_kernel(self._meant("kernel"), self.scales).placed(self._names)
-
-    def _rule(self, judged: bool, solver: Solver[Any]) -> Stop:
+    def _settings(self) -> FitSettings:
         enough: Stop = Steps(ENOUGH_STEPS) if self.max_passes is None else Passes(self.max_passes)
-        return enough if self.max_seconds is None else enough | Seconds(self.max_seconds)
+        return replace(super()._settings(), kernel=self._meant("kernel"), enough=enough)
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, None]:
         checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         return self._validated(X, reset=reset, ensure_min_samples=least, **checks), None
 
-    def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
-        return Inliers()
+    def _target_learner(self) -> InlierLearner:
+        return InlierLearner()

@@ -12,12 +12,13 @@ from bochner.callbacks import Callback
 from bochner.component import Component
 from bochner.data import DataSource
 from bochner.estimators.inputs.schemas import targets_of
-from bochner.estimators.machines.regressor import NumberMachine
+from bochner.estimators.inputs.targets import NumberLearner
+from bochner.estimators.machines.regressor import RegressionMachine
 from bochner.estimators.parameters.parameters import Hyperparameters
-from bochner.losses import Loss, Quantile
+from bochner.losses import Quantile
 
 
-class KernelQuantileRegressor(NumberMachine):
+class KernelQuantileRegressor(RegressionMachine):
     """Quantiles of a number given a row, all of them by one fit on the same functions.
 
     Minimises the mean over the rows of sum_k pinball(y, f_k(x); tau_k) + alpha/2 |f_k|^2, where
@@ -149,6 +150,5 @@ class KernelQuantileRegressor(NumberMachine):
             )
         return tuple(shares.tolist())
 
-    def _copies(self, loss: Loss) -> int | None:
-        # Scales are learned from the targets themselves, by the squared loss.
-        return len(self._shares()) if isinstance(loss, Quantile) else None
+    def _target_learner(self) -> NumberLearner:
+        return NumberLearner(type(self).__name__, len(self._shares()))

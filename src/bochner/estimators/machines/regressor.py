@@ -10,15 +10,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from bochner.callbacks import Callback
-from bochner.data import DataSource
 from bochner.estimators.inputs.schemas import SourceScore
-from bochner.estimators.inputs.targets import Numbers, Targets
-from bochner.estimators.machines.kernel_machine import KernelMachine, learns_from_streams
-from bochner.losses import Loss, Quantile, Regression
+from bochner.estimators.inputs.targets import NumberLearner
+from bochner.estimators.machines.kernel_machine import KernelMachine, has_partial_fit
+from bochner.losses import Quantile
 
 
-class NumberMachine(SourceScore, RegressorMixin, KernelMachine):  # type: ignore[misc]
-    """Learning numbers from rows, one or several for each."""
+class RegressionMachine(SourceScore, RegressorMixin, KernelMachine):  # type: ignore[misc]
+    """A kernel machine that predicts numbers, one or several for each row."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
@@ -28,11 +27,11 @@ class NumberMachine(SourceScore, RegressorMixin, KernelMachine):  # type: ignore
         """
         return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
-    @available_if(learns_from_streams)  # type: ignore[untyped-decorator]
+    @available_if(has_partial_fit)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go through these rows once, in their order, in batches of their own.
 
-        The first call settles the bandwidth, the scaling and the number of columns.
+        The first call fixes the bandwidth, the scaling and the number of columns.
         """
         return self._partial_fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
@@ -44,21 +43,8 @@ class NumberMachine(SourceScore, RegressorMixin, KernelMachine):  # type: ignore
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
         return self._numbers(X, y, reset=reset, least=least)
 
-    def _targets(self, source: DataSource, loss: Loss, classes: Any) -> Targets:
-        if not isinstance(loss, Regression):
-            raise ValueError(
-                f"A regressor needs a loss for numbers; {type(loss).__name__} is for labels. Use "
-                "loss='squared', or KernelClassifier."
-            )
-        y = source.sample(1).y
-        if y is None:
-            name = type(self).__name__
-            raise ValueError(f"{name} needs targets: give y, or blocks (X, y).")
-        return Numbers.learn(y, self._copies(loss))
-
-    def _copies(self, loss: Loss) -> int | None:
-        """Return how many predictions a loss has of one number, None for one."""
-        return None
+    def _target_learner(self) -> NumberLearner:
+        return NumberLearner(type(self).__name__)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -67,7 +53,7 @@ class NumberMachine(SourceScore, RegressorMixin, KernelMachine):  # type: ignore
         return tags
 
 
-class KernelRegressor(NumberMachine):
+class KernelRegressor(RegressionMachine):
     """Kernel regression on data of any size.
 
     Minimises mean loss + alpha/2 |f|^2 over f(x) = sum of functions of the kernel + intercept, the

@@ -1,13 +1,14 @@
-"""Hyperparameters: what a user can ask of a kernel machine, checked and in the loop's terms."""
+"""Hyperparameters: the parameters of a kernel machine, checked, and as a record for its fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any, ClassVar
 
-from bochner.callbacks import Callback, ProgressBar
+from bochner.callbacks import Callback
 from bochner.component import Component
-from bochner.estimators.automatic.defaults import is_auto, kernel_for
+from bochner.estimators.automatic.defaults import default_kernel, is_auto
 from bochner.estimators.automatic.scales import require_scales, scaled_kernel
 from bochner.estimators.parameters.named_components import NamedComponents
 from bochner.estimators.parameters.ranges import (
@@ -18,18 +19,16 @@ from bochner.estimators.parameters.ranges import (
     require_number,
     require_one_of,
 )
+from bochner.estimators.parameters.settings import FitSettings
 from bochner.features import FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.solvers import Solver
-from bochner.stopping import NoImprovement, Passes, Seconds, Solved, Stop, Tolerance
 from bochner.tuning import Tuning
-
-MOST_PASSES = 1_000  # where the user sets no limit and no rule ends the fit
 
 
 class Hyperparameters(NamedComponents):
-    """The parameters that all kernel machines have; the estimators describe them."""
+    """The parameters that all kernel machines share; the estimators document them."""
 
     families: ClassVar[dict[str, type[Component]]] = {
         "kernel": Kernel,
@@ -100,28 +99,15 @@ class Hyperparameters(NamedComponents):
             Loss.resolve(loss).check()
 
     def _loss(self) -> Any:
-        """Return the loss that was asked for: a name, a component or "auto"."""
+        """Return the loss: a name, a component or "auto"."""
         return self.loss
 
     def _meant(self, name: str) -> Any:
-        """Return what a parameter stands for, as far as that can be told without rows."""
+        """Return what a parameter stands for, as far as that is known without rows."""
         given = getattr(self, name)
-        return kernel_for(self.features) if name == "kernel" and is_auto(given) else given
+        return default_kernel(self.features) if name == "kernel" and is_auto(given) else given
 
-    def _early_stopping(self, solver: Solver[Any]) -> bool | str:
-        needless = self.max_passes is not None or not solver.iterates
-        return False if needless and is_auto(self.early_stopping) else self.early_stopping
-
-    def _rule(self, judged: bool, solver: Solver[Any]) -> Stop:
-        """Return when to end."""
-        passes = MOST_PASSES if self.max_passes is None else self.max_passes
-        rule: Stop = Solved() | Passes(passes)  # solved in the last pass is solved
-        if judged:
-            rule = rule | NoImprovement(solver.patience, self.tol)
-        elif solver.walks == "shuffled":
-            rule = rule | Tolerance(self.tol / 10)
-        return rule if self.max_seconds is None else rule | Seconds(self.max_seconds)
-
-    def _callbacks(self) -> tuple[Callback, ...]:
-        given: tuple[Callback, ...] = tuple(self.callbacks or ())
-        return (*given, ProgressBar(self.max_passes)) if self.verbose else given
+    def _settings(self) -> FitSettings:
+        """Return the parameters as a record."""
+        names = {field.name for field in fields(FitSettings)} - {"loss", "enough"}
+        return FitSettings(loss=self._loss(), **{name: getattr(self, name) for name in names})

@@ -14,10 +14,9 @@ from bochner.component import Component
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
-from bochner.estimators.automatic.defaults import for_text, is_auto
+from bochner.estimators.automatic.defaults import features_for_table, is_auto
 from bochner.estimators.fitting.resume import unchanged_on_error
-from bochner.estimators.inputs.sources import validated_table
-from bochner.estimators.inputs.tables import Table, has_categories
+from bochner.estimators.inputs.tables import Table, has_categories, validate_table
 from bochner.estimators.parameters.named_components import NamedComponents
 from bochner.estimators.parameters.ranges import (
     require_count,
@@ -78,7 +77,7 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Name
                 )
             kernel = kernel.placed(self.__dict__.get("feature_names_in_"))
             kernel.require(X)
-            features = for_text(self._features(), self._table, kernel)
+            features = features_for_table(self._features(), self._table, kernel)
             sample = ArraySource(X).sample(features.sample_rows(X.shape[0]), seed)
             self.kernel_, basis = prepare(kernel, features, sample, seed, X.dtype, memory)
         self.basis_ = cast(DenseBasis, basis)
@@ -102,7 +101,7 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Name
     def _validated(self, X: Any, *, reset: bool) -> Any:
         checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         if self._table is not None:
-            return validated_table(self, self._table, X, "no_validation", checks)
+            return validate_table(self, self._table, X, **checks)
         return validate_data(self, X, reset=reset, **checks)
 
     def __sklearn_tags__(self) -> Any:

@@ -13,8 +13,7 @@ from bochner.component import Component
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.estimators.fitting.resume import unchanged_on_error
-from bochner.estimators.inputs.sources import validated_table
-from bochner.estimators.inputs.tables import Table, has_categories
+from bochner.estimators.inputs.tables import Table, has_categories, validate_table
 from bochner.estimators.parameters.named_components import NamedComponents
 from bochner.estimators.parameters.ranges import require_count, require_jobs, seed_of
 from bochner.features import SAMPLE_ROWS, Binning, BinningBasis, BinningDiagnostics, prepare
@@ -114,7 +113,7 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
     def _validated(self, X: Any, *, reset: bool) -> Any:
         checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         if self._table is not None:
-            return validated_table(self, self._table, X, "no_validation", checks)
+            return validate_table(self, self._table, X, **checks)
         return validate_data(self, X, reset=reset, **checks)
 
     def __sklearn_tags__(self) -> Any:

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.compute.pool import threads
 from bochner.data import DataSource
-from bochner.estimators.fitting.convergence import warn_of_limits
+from bochner.estimators.fitting.reporting import warn_of_limits
 from bochner.estimators.fitting.resume import unchanged_on_error
-from bochner.estimators.inputs.sources import is_stream
+from bochner.estimators.inputs.validation import is_stream
 from bochner.estimators.parameters.ranges import require_jobs, seed_of
 from bochner.estimators.two_samples.ratio_fit import RatioFit, divergence, normalised, values
 from bochner.estimators.two_samples.samples import SamplePair, two_sources

@@ -16,7 +16,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Batch, DataSource, Stream, as_source, mapped
 from bochner.data.source import Reader
 from bochner.estimators.fitting.setup import in_single_precision
-from bochner.estimators.inputs.sources import checked, is_stream, refuse_blocks
+from bochner.estimators.inputs.validation import checked, is_stream, refuse_blocks
 
 ROWS = 4_096  # of either sample at a time
 FEWEST_ROWS = 4  # of which some are held out

@@ -8,7 +8,7 @@ import numpy as np
 
 from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource, HeldOut, RandomAccess, hold_out, shuffled
-from bochner.estimators.fitting.resume import on_new_rows
+from bochner.estimators.fitting.resume import resume_on_new_rows
 from bochner.estimators.two_samples.ratio_fit import LOSSES, RatioFit, normalised
 from bochner.estimators.two_samples.samples import PairStream, SamplePair, require_one_form
 from bochner.features import RandomFeatures, prepare
@@ -70,7 +70,7 @@ class Course:
         solver = DoublyStochastic(batch_size=BATCH_ROWS)
         training, before = self.training, 0
         if training is not None:
-            training = on_new_rows(training, solver, self.problem)
+            training = resume_on_new_rows(training, solver, self.problem)
             before = training.step
         for source, held in zip((x, y), self.held_out, strict=True):
             if held is not None:

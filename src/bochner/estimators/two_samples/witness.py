@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.compute.pool import threads
-from bochner.estimators.inputs.sources import is_stream
+from bochner.estimators.inputs.validation import is_stream
 from bochner.features import Basis
 from bochner.kernels import Kernel
 from bochner.problem import Expansion
