@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from bochner.component import Component
 from bochner.tuning.sample import Sample
 from bochner.tuning.search import BandwidthSearch, Search
 from bochner.tuning.tuned import Stage, Tuned
+from bochner.validation import require, require_count
 
 SHARE_OF_TIME = 0.4  # of a fit's limit, that the search may take
 LADDER = ((4_000, 16, 2.0, 5), (8_000, 24, 1.0, 4), (16_000, 32, 1.0, 3))
@@ -88,12 +89,9 @@ class Tuning(Component, family="tuning", name="search"):
         """Refuse values out of range."""
         for name in ("rows", "grids", "patience"):
             value, least = getattr(self, name), 100 if name == "rows" else 1
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ValueError(
-                    f"{name} of Tuning must be a whole number from {least} on; got {value!r}."
-                )
-        if not isinstance(self.seconds, Real) or not self.seconds > 0:
-            raise ValueError(f"seconds of Tuning must be positive; got {self.seconds!r}.")
+            require_count(f"{name} of Tuning", value, least)
+        seconds = self.seconds
+        require(isinstance(seconds, Real) and seconds > 0, "seconds of Tuning", seconds, "positive")
         named = isinstance(self.held_out, str)
         if named and self.held_out not in ("auto", "random", "blocks"):
             raise ValueError(

@@ -16,7 +16,6 @@ from bochner.estimators.automatic.defaults import bins, is_auto
 from bochner.estimators.automatic.plan import FEW_ROWS
 from bochner.estimators.fitting.setup import in_single_precision
 from bochner.estimators.inputs.targets import Labels
-from bochner.estimators.parameters.ranges import seed_of
 from bochner.features import Centers, FeatureMap
 from bochner.kernels import Kernel, Laplacian, Stretched
 from bochner.kernels.radial import Radial
@@ -27,6 +26,7 @@ from bochner.tuning import Sample, Tuned, Tuning
 from bochner.tuning.exact import Judged, require_shift_invariant, searched
 from bochner.tuning.gradients import chosen, fitting
 from bochner.tuning.tuning import deadline
+from bochner.validation import seed_of
 
 if TYPE_CHECKING:
     from bochner.estimators.fitting.preparation import Preparation

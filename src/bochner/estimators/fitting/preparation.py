@@ -41,12 +41,12 @@ from bochner.estimators.inputs.sources import holds_out, require_square
 from bochner.estimators.inputs.targets import Targets
 from bochner.estimators.inputs.validation import Border
 from bochner.estimators.parameters.parameters import Hyperparameters
-from bochner.estimators.parameters.ranges import seed_of
 from bochner.features import FeatureMap, prepare
 from bochner.kernels import Kernel
 from bochner.losses import Loss, Quadratic, Regression
 from bochner.solvers import Backfitting, Solver
 from bochner.tuning import Tuned
+from bochner.validation import seed_of
 
 # On bins quantiles in the tails have few rows to go by; short steps that end early need no more.
 LEAST_RIDGE = 0.5
