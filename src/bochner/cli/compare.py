@@ -13,7 +13,6 @@ from bochner.cli import options
 from bochner.cli.names import METHODS, Header, Missing, OnError, Scale, Task, completed
 from bochner.cli.quantities import listed, seconds, settings
 from bochner.cli.screen import Screen
-from bochner.cli.work.reading import Reading
 
 EXAMPLES = """Examples:
 
@@ -93,6 +92,7 @@ def compare(
     with screen.errors_told():
         from bochner.cli.work.comparison import Comparison
         from bochner.cli.work.pages import require_page
+        from bochner.cli.work.reading import Reading
 
         require_page(report)
         Comparison(

@@ -10,8 +10,8 @@ import typer
 
 from bochner.cli import options
 from bochner.cli.names import OnError
-from bochner.cli.quantities import duration
 from bochner.cli.screen import Screen
+from bochner.wording import duration
 
 EXAMPLES = """Examples:
 

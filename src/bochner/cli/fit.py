@@ -14,7 +14,6 @@ from bochner.cli import options
 from bochner.cli.names import Header, Missing, OnError, Scale, Task
 from bochner.cli.quantities import seconds, settings
 from bochner.cli.screen import Screen
-from bochner.cli.work.reading import Reading
 
 EXAMPLES = """Examples:
 
@@ -99,6 +98,7 @@ def fit(
     asked = {k: v for k, v in parameters.items() if v is not None and v != "auto"}
     with screen.errors_told():
         from bochner.cli.work.fitting import Fitting
+        from bochner.cli.work.reading import Reading
 
         Fitting(
             data,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bochner.cli import options
-from bochner.cli.quantities import amount
 from bochner.cli.screen import Screen
+from bochner.wording import amount
 
 if TYPE_CHECKING:
     from bochner.persist import Header

@@ -14,7 +14,6 @@ from warnings import catch_warnings, simplefilter
 import typer
 
 from bochner.cli.names import METHODS, Task
-from bochner.cli.quantities import amount
 from bochner.cli.screen import FAILED, Screen
 from bochner.cli.work.evaluation import judged
 from bochner.cli.work.fitting import chosen, estimator, watched
@@ -22,6 +21,7 @@ from bochner.cli.work.pages import summary
 from bochner.cli.work.reading import Reading, require_files
 from bochner.data import ArraySource, Split
 from bochner.report import Report, Run
+from bochner.wording import amount
 
 if TYPE_CHECKING:
     from bochner.data import FileSource

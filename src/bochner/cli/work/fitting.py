@@ -15,9 +15,9 @@ import typer
 
 from bochner.callbacks import Callback, Progress, ProgressBar
 from bochner.cli.names import Task
-from bochner.cli.quantities import amount, duration
 from bochner.cli.screen import INTERRUPTED, Screen
 from bochner.cli.work.reading import Reading, require_files
+from bochner.wording import amount, duration
 
 if TYPE_CHECKING:
     from bochner.data import FileSource, Split

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bochner import load, read_header
-from bochner.cli.quantities import amount, listed
+from bochner.cli.quantities import listed
 from bochner.cli.screen import Screen
 from bochner.estimators.inputs.schemas import schema_of
+from bochner.wording import amount
 
 if TYPE_CHECKING:
     from bochner.data import FileSource, ReadingProgress, Schema, Split
