@@ -23,8 +23,8 @@ from bochner.losses import Loss, RoundedAbsolute, Smooth, Squared, deviations
 from bochner.losses.rounded_absolute import quantile_of
 from bochner.solvers import Solver
 from bochner.tuning import Sample, Tuned, Tuning
-from bochner.tuning.exact import Judged, require_shift_invariant, searched
-from bochner.tuning.gradients import chosen, fitting
+from bochner.tuning.exact import ScoredKernel, require_shift_invariant, search_kernel
+from bochner.tuning.gradients import choose_kernel, tune_kernel
 from bochner.tuning.tuning import deadline
 from bochner.validation import seed_of
 
@@ -128,7 +128,7 @@ def learned(estimator: Preparation, source: DataSource, classes: Any) -> Learned
         sample = _sample(estimator, source, classes, tuning, seed)
         tuned = tuning.search(sample, seed, estimator.max_seconds)
         late = time.perf_counter() > deadline(began, estimator.max_seconds)
-        found = _with_kernel(estimator, sample.through(tuned.warping), tuned, seed, late)
+        found = _with_kernel(estimator, sample.warped(tuned.warping), tuned, seed, late)
     return replace(found, seconds=time.perf_counter() - began)
 
 
@@ -148,14 +148,14 @@ def with_bandwidth(estimator: Preparation, source: DataSource, classes: Any) -> 
         sample = _sample(estimator, source, classes, tuning, seed)
         scales = np.ones(sample.n_columns) if told else given_scales(estimator, sample.n_columns)
         if is_auto(given):
-            best = chosen(sample, scales, seed, tuning.linear_map)
+            best = choose_kernel(sample, scales, seed, tuning.linear_map)
             return Learned(None, best.kernel, best.ridge, time.perf_counter() - began)
         end = deadline(began, estimator.max_seconds)
         if laplacian:
             bandwidth, ridge = tuning.bandwidth(sample, scales, seed, end)
         else:
             _refuse_categories(given, sample)
-            best = searched(given, sample, scales, seed, end)
+            best = search_kernel(given, sample, scales, seed, end)
             bandwidth, ridge = best.inner.bandwidth, best.ridge  # type: ignore[attr-defined]
     kernel = scaled_kernel(replace(given, bandwidth=bandwidth), estimator.scales)
     return Learned(None, kernel, ridge, time.perf_counter() - began)
@@ -173,13 +173,13 @@ def _with_kernel(
         return laplacian
     if is_auto(given):
         # Scales that did not help one kernel are not to come back with another.
-        best = chosen(sample, scales, seed, tuning.linear_map, follow=tuned.helped)
+        best = choose_kernel(sample, scales, seed, tuning.linear_map, refine_scales=tuned.helped)
         return laplacian if isinstance(best.inner, Laplacian) else _of(tuned, best)
     if sample.categorical:  # exact machines would take categories for numbers
         if has_open_bandwidth(given):
             _refuse_categories(given, sample)
         return Learned(tuned, scaled_kernel(given, scales), tuned.ridge)
-    return _of(tuned, fitting(Kernel.resolve(given), sample, scales, seed, tuning.linear_map))
+    return _of(tuned, tune_kernel(Kernel.resolve(given), sample, scales, seed, tuning.linear_map))
 
 
 def _refuse_categories(kernel: Any, sample: Sample) -> None:
@@ -190,7 +190,7 @@ def _refuse_categories(kernel: Any, sample: Sample) -> None:
         )
 
 
-def _of(tuned: Tuned, best: Judged) -> Learned:
+def _of(tuned: Tuned, best: ScoredKernel) -> Learned:
     return Learned(tuned, best.kernel, best.ridge)
 
 
