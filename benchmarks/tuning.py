@@ -148,15 +148,15 @@ def part_costs(given: argparse.Namespace) -> Result:
     print(f"\ncovtype: search {tuned.seconds:.1f} s, {share:.0%} of the fit; {speed:.0f} trials/s")
     y = np.where(data.y == 1, 1.0, -1.0)[:, None]
     sample = Sample.of(np.asarray(data.X, np.float32), y, held_out="random")
-    drawn = sample.drawn(32_000, Random(0))
+    drawn = sample.draw_split(32_000, Random(0))
     trials = Trials(drawn, 16, Random(1))
     factors = {j: float(1 / s) for j, s in enumerate(tuned.scales)}
-    trials.settle(factors)
+    trials.apply(factors)
     changed = {0: 2 * factors[0]}
 
     def from_nothing() -> None:
         new = Trials(drawn, 16, Random(1))
-        new.settle(factors | changed)
+        new.apply(factors | changed)
         new.errors([{}], 0.3)
 
     reused, anew = best(lambda: trials.errors([changed], 0.3)), best(from_nothing)
@@ -165,8 +165,8 @@ def part_costs(given: argparse.Namespace) -> Result:
     ways = [(group, way) for group in sample.groups for way in (2.0, 0.5)]
     moves = [{int(j): way * factors[int(j)] for j in group} for group, way in ways]
     whole = best(lambda: trials.errors(moves, 0.3))
-    cut = best(lambda: trials.errors(moves, 0.3, trials.bar(0.3)))
-    given_up = np.isinf(trials.errors(moves, 0.3, trials.bar(0.3))[:, 0]).mean()
+    cut = best(lambda: trials.errors(moves, 0.3, trials.first_sweep_errors(0.3)))
+    given_up = np.isinf(trials.errors(moves, 0.3, trials.first_sweep_errors(0.3))[:, 0]).mean()
     print(f"given up after one sweep of four: {given_up:.0%} of the trials of a round, which takes")
     print(f"{cut:.2f} s instead of {whole:.2f} s ({cut / whole:.0%})")
     groups, columns = len(sample.groups), data.X.shape[1]

@@ -11,12 +11,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
-from bochner.estimators.parameters.ranges import seed_of
 from bochner.estimators.transformers.fourier import RandomFourier
 from bochner.features import SAMPLE_ROWS, FeatureMap, Fourier, prepare
 from bochner.features.codes.kept_columns import RememberedBasis
 from bochner.features.random.fourier import PAIRS
 from bochner.kernels import Gaussian, Kernel, Laplacian, Matern
+from bochner.validation import seed_of
 
 EXACT = {np.float32: 2e-6, np.float64: 1e-13}
 both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])

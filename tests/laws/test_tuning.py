@@ -22,12 +22,12 @@ from bochner.solvers import State
 from bochner.training.loop import INTERRUPTED, Solution, Training
 from bochner.training.progress import Evaluation
 from bochner.tuning import RelevanceDisplay, Sample, Tuning
-from bochner.tuning.exact import judged
-from bochner.tuning.gradients import chosen, fitting
-from bochner.tuning.sample import depends_on_order, groups_of
+from bochner.tuning.comparison import ComparisonResult
+from bochner.tuning.exact import score_kernel
+from bochner.tuning.gradients import choose_kernel, tune_kernel
+from bochner.tuning.sample import HeldOutWeights, TrialSplit, depends_on_order, groups_of
 from bochner.tuning.search import Search, Stage
-from bochner.tuning.trials import Drawn, HeldOut, Regression, Trials
-from bochner.tuning.verdict import Verdict
+from bochner.tuning.trials import TrialRidge, Trials
 
 FAST = Tuning(rows=2_000, grids=8)
 CONVERGED = SimpleNamespace(converged=True)
@@ -48,12 +48,12 @@ def drawn(seed=0, n_rows=400, categorical=(), outputs=1):
         X[:, j] = rng.integers(5, size=n_rows)
     y = np.stack([np.sin(5 * X[:, 0] + k) for k in range(outputs)], axis=1)
     weight = rng.uniform(0.5, 2.0, size=n_rows)
-    return Drawn(np.ascontiguousarray(X.T, np.float32), y, weight, 300, categorical)
+    return TrialSplit(np.ascontiguousarray(X.T, np.float32), y, weight, 300, categorical)
 
 
 def settled(drawn, factors=FACTORS, grids=12):
     found = Trials(drawn, grids, Random(1))
-    found.settle(dict(enumerate(factors)))
+    found.apply(dict(enumerate(factors)))
     return found
 
 
@@ -68,8 +68,8 @@ def test_a_trial_with_moved_keys_is_one_with_keys_made_anew(categorical):
     moved = settled(data).errors([move], 0.3)
     np.testing.assert_array_equal(moved, settled(data, changed).errors([{}], 0.3))
     there_and_back = settled(data)
-    there_and_back.settle(move)
-    there_and_back.settle({j: FACTORS[j] for j in move})
+    there_and_back.apply(move)
+    there_and_back.apply({j: FACTORS[j] for j in move})
     np.testing.assert_array_equal(there_and_back.keys, settled(data).keys)
 
 
@@ -110,9 +110,9 @@ def test_rows_are_together_as_often_as_the_kernel_says():
 
 def test_categories_are_told_apart_as_often_as_the_kernel_says():
     codes = np.arange(2, dtype=np.float32)[None]
-    pair = Drawn(codes, np.zeros((2, 1)), np.ones(2), 1, (0,))
+    pair = TrialSplit(codes, np.zeros((2, 1)), np.ones(2), 1, (0,))
     found = Trials(pair, 20_000, Random(0))
-    found.settle({0: 0.7})
+    found.apply({0: 0.7})
     together = np.mean(found.keys[:, 0] == found.keys[:, 1])
     assert together == pytest.approx(np.exp(-0.7), abs=0.02)
 
@@ -142,7 +142,7 @@ def test_blocks_and_groups_are_held_out_whole(held_out):
     X = np.arange(1_000.0)[:, None]
     sample = Sample.of(X, X, None, held_out=held_out)
     for seed in range(3):
-        part = sample.drawn(700, Random(seed))
+        part = sample.draw_split(700, Random(seed))
         places = np.round(part.columns[0] + X.mean()).astype(int)
         known, others = (set(sample.block[some]) for some in np.split(places, [part.known]))
         assert not known & others
@@ -171,7 +171,7 @@ def test_one_row_with_a_weight_is_not_enough():
         Sample.of(np.eye(3), np.eye(3), np.array([0.0, 1.0, 0.0]))
     one_group = Sample.of(np.eye(40), np.eye(40), held_out=np.arange(40) // 39)
     for seed in range(10):
-        assert 0 < one_group.drawn(5, Random(seed)).known < 5
+        assert 0 < one_group.draw_split(5, Random(seed)).known < 5
 
 
 def test_the_errors_of_many_outputs_are_told_by_few():
@@ -240,9 +240,9 @@ def test_neighbours_in_time_do_not_decide():
 def test_a_series_is_cut_into_long_stretches():
     X, y = rows(4_000)
     walk = np.cumsum(X - 0.5, axis=0)
-    assert Search(Sample.of(X, y[:, None]), 2, 0, np.inf).stretches is None
+    assert Search(Sample.of(X, y[:, None]), 2, 0, np.inf).folds is None
     search = Search(Sample.of(walk, y[:, None]), patience=2, seed=0, deadline=np.inf)
-    parts = search.stretches.parts
+    parts = search.folds.parts
     assert [(len(rest), len(part)) for rest, part in parts] == [(3_200, 800)] * 5
     assert [set(part.block) for _, part in parts] == [{k} for k in range(5)]
 
@@ -253,9 +253,9 @@ def test_what_helps_in_a_series_has_to_help_its_stretches():
     search.run([Stage(2_000, 8, 1.0, 4)])
     assert copy.copy(search).tuned().helped
     errors = [np.arange(10.0), np.arange(10.0) - np.repeat([0.0, 1.0], 5)]
-    verdict = Verdict([0.0, 0.0], errors, HeldOut(np.ones(10), np.repeat([0, 1], 5)))
-    assert not verdict.helps(1, 0)  # one stretch of two gained: that is no more than its deviation
-    search.stretches = SimpleNamespace(judge=lambda models, most: verdict, trials=0)
+    result = ComparisonResult([0.0, 0.0], errors, HeldOutWeights(np.ones(10), np.repeat([0, 1], 5)))
+    assert not result.helps(1, 0)  # one stretch of two gained: that is no more than its deviation
+    search.folds = SimpleNamespace(compare=lambda models, most: result, trials=0)
     assert not search.tuned().helped
 
 
@@ -269,24 +269,24 @@ def test_the_verdict_on_classes_counts_wrong_labels():
     tuned = FAST.search(sample, seed=0)
     assert 0 < tuned.learned_error < 0.1
     known, held_out = sample.split(0.25, Random(0))
-    trials = Trials(Drawn.of(known, held_out), 32, Random(1))
+    trials = Trials(TrialSplit.of(known, held_out), 32, Random(1))
     move = dict.fromkeys(range(3), 4.0)
-    wrong = trials.wrong(move, 0.1)
+    wrong = trials.label_errors(move, 0.1)
     assert set(wrong) == {0.0, 1.0}
     codes, starts = trials._bins(move)
-    fit = Regression(trials.drawn, trials.drawn.scores, (codes, starts), 0.1)
+    fit = TrialRidge(trials.split, trials.split.scores, (codes, starts), 0.1)
     fit.sweep(4)
     mean = np.average(one_hot, axis=0)
-    scores = trials.drawn.scores[trials.drawn.known :] - fit.missed().T
+    scores = trials.split.scores[trials.split.known :] - fit.held_out_residuals().T
     size = np.sqrt(np.square(one_hot - mean).sum(axis=1).mean())
     found = np.argmax(scores * size + mean, axis=1)
-    truth = np.argmax(trials.drawn.scores[trials.drawn.known :] * size + mean, axis=1)
+    truth = np.argmax(trials.split.scores[trials.split.known :] * size + mean, axis=1)
     np.testing.assert_array_equal(wrong, found != truth)
 
 
 def test_hopeless_trials_are_given_up_after_a_sweep():
     found = settled(drawn())
-    bar, moves = found.bar(0.3), [{}, {0: 1e4}, {1: 0.9}]
+    bar, moves = found.first_sweep_errors(0.3), [{}, {0: 1e4}, {1: 0.9}]
     errors = found.errors(moves, 0.3, bar)
     assert np.isinf(errors[1]).all()
     np.testing.assert_array_equal(errors[[0, 2]], found.errors(moves, 0.3)[[0, 2]])
@@ -314,13 +314,13 @@ def test_exact_machines_find_the_bandwidth_and_the_smoother_kernel():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(1_500, 2))
     smooth = Sample.of(X, np.sin(6 * X[:, :1] + 3 * X[:, 1:]), None)
-    best = chosen(smooth, np.ones(2), seed=0)
+    best = choose_kernel(smooth, np.ones(2), seed=0)
     assert isinstance(best.kernel.kernel, Gaussian)
-    own = judged(Gaussian(0.001), smooth, np.ones(2), seed=0)
+    own = score_kernel(Gaussian(0.001), smooth, np.ones(2), seed=0)
     assert own.kernel.kernel.bandwidth == 0.001
     assert best.beats(own)
     steps = Sample.of(X, np.floor(8 * X[:, :1]), None)
-    assert isinstance(chosen(steps, np.array([0.1, 10.0]), seed=0).kernel.kernel, Laplacian)
+    assert isinstance(choose_kernel(steps, np.array([0.1, 10.0]), seed=0).kernel.kernel, Laplacian)
 
 
 # ------------------------------------------------------------ estimators
@@ -687,7 +687,7 @@ def test_scales_are_kept_where_a_map_is_no_better():
     X = rng.uniform(size=(2_400, 3))
     y = np.sin(4 * X).sum(axis=1, keepdims=True) + 0.5 * rng.normal(size=(2_400, 1))
     sample = Sample.of(X, y)
-    plain, mapped = (fitting(Gaussian(), sample, np.ones(3), 0, way) for way in (False, True))
+    plain, mapped = (tune_kernel(Gaussian(), sample, np.ones(3), 0, way) for way in (False, True))
     assert mapped.directions is None
     assert mapped.error == plain.error
 
@@ -714,7 +714,7 @@ def test_many_columns_of_which_one_is_text_are_left_to_bins():
 
 
 def test_one_block_tells_nothing_of_others():
-    rows = HeldOut(np.ones(10), np.zeros(10, np.int64))
+    rows = HeldOutWeights(np.ones(10), np.zeros(10, np.int64))
     assert rows.gain(np.ones(10), np.zeros(10)) == (1.0, np.inf)
     sample = Sample.of(*wide(), held_out=np.repeat(np.arange(5), 40))
     assert len(np.unique(sample.split(0.2, Random(0))[1].block)) == 2

@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 
 import bochner
 from bochner.cli.app import COMMANDS, app
-from bochner.cli.work.pages import summary
-from bochner.cli.work.table_files import table_file
+from bochner.cli.work.pages import summarize
+from bochner.cli.work.table_files import table_writer
 from bochner.data import open_source
 
 RNG = np.random.default_rng(0)
@@ -120,7 +120,7 @@ def test_an_error_about_a_model_names_its_file(rows):
 
 def test_text_that_begins_with_missing_cells_is_written_to_parquet(tmp_path):
     path = tmp_path / "text.parquet"
-    with table_file(str(path)) as file:
+    with table_writer(str(path)) as file:
         for cells in ([None, None], ["ash", None]):
             file.write({"tree": np.array(cells, object)})
     assert pd.read_parquet(path)["tree"].fillna("").tolist() == ["", "", "ash", ""]
@@ -128,7 +128,7 @@ def test_text_that_begins_with_missing_cells_is_written_to_parquet(tmp_path):
 
 def test_a_table_that_fails_halfway_leaves_nothing_and_says_nothing_more(tmp_path, capfd):
     def write() -> None:
-        with table_file(f"{tmp_path}/a.parquet") as file:
+        with table_writer(f"{tmp_path}/a.parquet") as file:
             file.write({"a": np.zeros(2)})
             raise ValueError("halfway")
 
@@ -159,7 +159,7 @@ def test_the_help_of_every_command_has_examples(command):
 def test_a_page_about_wide_sparse_rows_keeps_them_sparse(rows, monkeypatch):
     Path("wide.svm").write_text("".join(f"{k % 2} {k}:1 50000:{k}\n" for k in range(1, 30)))
     monkeypatch.setattr(csr_matrix, "toarray", None)  # gigabytes, of a sample of a text corpus
-    first, *_, last = summary(open_source("wide.svm")).columns
+    first, *_, last = summarize(open_source("wide.svm")).columns
     assert (first.low, first.mean, first.high) == (0.0, pytest.approx(1 / 29), 1.0)
     assert (last.low, last.mean, last.high) == (1.0, 15.0, 29.0)
 

@@ -1,4 +1,4 @@
-"""The commands; what they need is imported when they run, so that help comes at once."""
+"""The command line. Commands import their libraries when they run, so `--help` is fast."""
 
 from bochner.cli.app import main
 

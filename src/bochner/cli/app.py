@@ -1,4 +1,4 @@
-"""The command `bochner` and what belongs to no single command."""
+"""The command `bochner`, its subcommands and `--version`."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="bochner")  # also by `python -m bochner`, whose name no shell completes
+    app(prog_name="bochner")  # the name for `python -m bochner`, too

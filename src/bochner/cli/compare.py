@@ -1,4 +1,4 @@
-"""`bochner compare`: the methods side by side, under one limit of time."""
+"""`bochner compare`: several methods on the same rows, with the same time limit."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 from bochner.cli import options
-from bochner.cli.names import METHODS, Header, Missing, OnError, Scale, Task, completed
-from bochner.cli.quantities import listed, seconds, settings
+from bochner.cli.names import METHODS, HeaderRow, Missing, OnError, Scale, Task, complete_from
+from bochner.cli.quantities import seconds, settings, split_names
 from bochner.cli.screen import Screen
-from bochner.cli.work.reading import Reading
 
 EXAMPLES = """Examples:
 
@@ -25,7 +24,7 @@ DEFAULT = ("auto", "binning", "eigenpro", "nystroem", "dsg", "cdsg")
 
 
 def _methods(given: list[str]) -> list[str]:
-    names = listed(given)
+    names = split_names(given)
     for name in names:
         if name not in METHODS:
             raise typer.BadParameter(f"methods are {', '.join(METHODS)}; got {name!r}.")
@@ -42,18 +41,18 @@ def compare(
         typer.Option(
             "--methods", "-m", callback=_methods, metavar="NAMES",
             help=f"Among {', '.join(METHODS)}.",
-            autocompletion=completed(tuple(METHODS)),
+            autocompletion=complete_from(tuple(METHODS)),
         ),
     ] = list(DEFAULT),  # noqa: B006
     report: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where the page goes, one HTML file.")
+        Path, typer.Option(metavar="FILE", help="The HTML report to write.")
     ] = Path("bochner-compare.html"),
     time: Annotated[
         float,
-        typer.Option(parser=seconds, metavar="TIME", help="The most time for each method."),
+        typer.Option(parser=seconds, metavar="TIME", help="The time limit of each method."),
     ] = "60s",  # type: ignore[assignment]
     test: Annotated[
-        float, typer.Option(min=0.01, max=0.9, help="The share of the rows to judge by.")
+        float, typer.Option(min=0.01, max=0.9, help="The share of the rows to test on.")
     ] = 0.2,
     task: options.TaskOption = Task.AUTO,
     kernel: options.Kernel = "auto",
@@ -71,14 +70,14 @@ def compare(
     missing: options.MissingNumbers = Missing.REFUSE,
     on_error: options.Malformed = OnError.RAISE,
     format: options.FileFormat = None,
-    header: options.HeaderLine = Header.AUTO,
+    header: options.HeaderLine = HeaderRow.AUTO,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
-    """Fit several methods to the same rows, judge them by the same others, and write a page.
+    """Fit several methods to the same rows, test them on the same other rows, and write a report.
 
-    Every method learns from the same rows in at most the same time; what fails is told and the
-    others go on.
+    All methods have the same training rows and time limit. A method that fails is reported, and
+    the others continue.
     """
     screen = Screen(as_json, quiet)
     parameters = {
@@ -90,14 +89,15 @@ def compare(
         "n_jobs": threads,
     }
     asked = {k: v for k, v in parameters.items() if v is not None and v != "auto"}
-    with screen.errors_told():
-        from bochner.cli.work.comparison import Comparison
+    with screen.report_errors():
+        from bochner.cli.work.comparison import CompareCommand
         from bochner.cli.work.pages import require_page
+        from bochner.cli.work.reading import DataOptions
 
         require_page(report)
-        Comparison(
+        CompareCommand(
             data,
-            Reading.asked(
+            DataOptions.of(
                 target,
                 weight,
                 columns,

@@ -1,4 +1,4 @@
-"""`bochner convert`: data from one format to another, or a model to ONNX."""
+"""`bochner convert`: data to another format, or a model to ONNX."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 
 from bochner.cli import options
 from bochner.cli.names import OnError
-from bochner.cli.quantities import duration
 from bochner.cli.screen import Screen
+from bochner.wording import duration
 
 EXAMPLES = """Examples:
 
@@ -33,7 +33,7 @@ def convert(
         str,
         typer.Argument(
             metavar="OUT", show_default=False,
-            help="Its ending says what is written: .csv, .parquet, .npy, .svm; .onnx of a model.",
+            help="The suffix is the format: .csv, .parquet, .npy, .svm; .onnx for a model.",
         ),
     ],
     target: options.Target = None,
@@ -42,12 +42,12 @@ def convert(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
-    """Write data in another format, part by part, or a model as ONNX.
+    """Write data in another format, chunk by chunk, or a model as ONNX.
 
-    Missing numbers stay missing and text stays text; a format that cannot hold them refuses.
+    Missing numbers and text are preserved; a format that cannot hold them is an error.
     """
     screen = Screen(as_json, quiet)
-    with screen.errors_told():
+    with screen.report_errors():
         began = perf_counter()
         screen.require_one_output(out)
         if Path(given).suffix == ".bochner" and Path(out).suffix.lower() != ".onnx":
@@ -60,11 +60,11 @@ def convert(
             bochner.to_onnx(bochner.load(given), out)
             record: dict[str, object] = {"out": out}
         else:
-            from bochner.cli.quantities import listed
-            from bochner.cli.work.conversion import converted
+            from bochner.cli.quantities import split_names
+            from bochner.cli.work.conversion import convert_files
 
             name = None if format is None else format.value
-            record = converted(given, out, listed(target), name, on_error.value)
+            record = convert_files(given, out, split_names(target), name, on_error.value)
         seconds = perf_counter() - began
         rows = f"{record['rows']:,} rows in " if "rows" in record else ""
         line = f"{out}: {rows}{duration(seconds)}."

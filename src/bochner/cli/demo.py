@@ -1,4 +1,4 @@
-"""`bochner demo`: a million rows go by once, and a surface is learned."""
+"""`bochner demo`: learn a surface from one pass over a million rows."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ EXAMPLES = """Examples:
 
   bochner demo --rows 100000 --out wave.png --report wave.html
 """
-FRESH_ROWS = 16_384
+TEST_ROWS = 16_384
 
 
 @dataclass(frozen=True)
-class Learned:
-    """A fit, how long it took, and whether it went to the end."""
+class DemoFit:
+    """A fitted model, the time of the fit, and whether it was interrupted."""
 
     model: KernelRegressor
     seconds: float
@@ -35,13 +35,13 @@ class Learned:
 
     @property
     def rows(self) -> int:
-        """The rows that were seen."""
+        """The number of training rows."""
         return int(self.model.history_["rows"][-1] or 0)
 
 
 @dataclass(frozen=True)
-class Fresh:
-    """Rows that were not learned: columns, noisy targets, the true wave and what was predicted."""
+class TestRows:
+    """Test rows: columns, noisy targets, the true wave and the predictions."""
 
     X: Any
     y: Any
@@ -50,14 +50,14 @@ class Fresh:
 
 
 def _picture_path(out: Path) -> Path:
-    return _place(out, "the picture is a PNG", ".png")
+    return _output_path(out, "the picture is a PNG", ".png")
 
 
 def _page_path(page: Path | None) -> Path | None:
-    return None if page is None else _place(page, "the page is HTML", ".html")
+    return None if page is None else _output_path(page, "the page is HTML", ".html")
 
 
-def _place(path: Path, what: str, ending: str) -> Path:
+def _output_path(path: Path, what: str, ending: str) -> Path:
     if path.suffix.lower() != ending:
         raise typer.BadParameter(f"{what}, so its name ends in {ending}; got {path}.")
     if path.is_dir():
@@ -68,20 +68,22 @@ def _place(path: Path, what: str, ending: str) -> Path:
 
 
 def demo(
-    rows: Annotated[int, typer.Option(min=2, help="Rows to learn from.")] = 2**20,
-    out: Annotated[
-        Path, typer.Option(callback=_picture_path, help="Where the picture goes.")
-    ] = Path("bochner-demo.png"),
+    rows: Annotated[int, typer.Option(min=2, help="The number of training rows.")] = 2**20,
+    out: Annotated[Path, typer.Option(callback=_picture_path, help="The picture to write.")] = Path(
+        "bochner-demo.png"
+    ),
     report: Annotated[
         Path | None,
-        typer.Option(callback=_page_path, help="Where the page goes; else beside the picture."),
+        typer.Option(
+            callback=_page_path, help="The report to write; by default beside the picture."
+        ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Determines the rows and the features.")
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of the rows and the features.")
     ] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Learn a wave in the plane from noisy rows that go by once, and draw it beside the truth."""
+    """Learn a wave in the plane from one pass over noisy rows, and draw it beside the truth."""
     _require_pictures()
     from rich.console import Console
 
@@ -89,17 +91,17 @@ def demo(
 
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
     console.print(f"A wave in the plane, {rows:,} noisy rows, one pass.")
-    learned = _learn(rows, seed, quiet)
-    fresh = _predict_fresh_rows(learned, seed)
-    _summarise(learned, fresh, console)
-    if learned.interrupted:
+    fit = _learn(rows, seed, quiet)
+    test = _predict_test_rows(fit, seed)
+    _summarise(fit, test, console)
+    if fit.interrupted:
         console.print("Interrupted, so this is what was learned so far; no picture was drawn.")
         raise typer.Exit(INTERRUPTED)
-    with Screen(as_json=False, quiet=quiet).errors_told():
-        draw(learned.model.predict, f"learned from {rows:,} noisy rows", out)
+    with Screen(as_json=False, quiet=quiet).report_errors():
+        draw(fit.model.predict, f"learned from {rows:,} noisy rows", out)
         console.print(f"  picture         {out}")
         page = out.with_suffix(".html") if report is None else report
-        _write_page(learned, fresh, seed, page)
+        _write_page(fit, test, seed, page)
         console.print(f"  report          {page}")
 
 
@@ -113,8 +115,8 @@ def _require_pictures() -> None:
         raise typer.Exit(1) from None
 
 
-def _learn(rows: int, seed: int, quiet: bool) -> Learned:
-    """Stream through the rows once; a Ctrl-C between batches leaves what was learned so far."""
+def _learn(rows: int, seed: int, quiet: bool) -> DemoFit:
+    """Train on one pass over the rows; after Ctrl-C the model is that of the rows so far."""
     from bochner import KernelRegressor
     from bochner.callbacks import ProgressBar
     from bochner.data import RadialWave
@@ -134,47 +136,47 @@ def _learn(rows: int, seed: int, quiet: bool) -> Learned:
             typer.echo("Interrupted before anything was learned.", err=True)
             raise typer.Exit(INTERRUPTED) from None
         interrupted = True
-    return Learned(model, perf_counter() - began, interrupted)
+    return DemoFit(model, perf_counter() - began, interrupted)
 
 
-def _predict_fresh_rows(learned: Learned, seed: int) -> Fresh:
+def _predict_test_rows(fit: DemoFit, seed: int) -> TestRows:
     from bochner.data import RadialWave
 
-    rows = RadialWave(FRESH_ROWS, seed=seed + 1).sample(FRESH_ROWS)
-    return Fresh(rows.X, rows.y, RadialWave.truth(rows.X), learned.model.predict(rows.X))
+    rows = RadialWave(TEST_ROWS, seed=seed + 1).sample(TEST_ROWS)
+    return TestRows(rows.X, rows.y, RadialWave.truth(rows.X), fit.model.predict(rows.X))
 
 
-def _write_page(learned: Learned, fresh: Fresh, seed: int, path: Path) -> None:
+def _write_page(fit: DemoFit, test: TestRows, seed: int, path: Path) -> None:
     from bochner.report import DataSummary, NumberPredictions, Report, Run
 
     data = DataSummary.of(
-        fresh.X, fresh.y, target="height", names=["x₁", "x₂"], test_rows=len(fresh.truth)
+        test.X, test.y, target="height", names=["x₁", "x₂"], test_rows=len(test.truth)
     )
-    said = NumberPredictions(fresh.truth, fresh.predicted)
-    run = Run.described(learned.model, said, seconds=learned.seconds, name="one pass")
+    predictions = NumberPredictions(test.truth, test.predicted)
+    run = Run.described(fit.model, predictions, seconds=fit.seconds, name="one pass")
     report = Report(
         "A wave in the plane",
-        replace(data, rows=learned.rows),
+        replace(data, rows=fit.rows),
         [run],
-        command=f"bochner demo --rows {learned.rows} --seed {seed}",
+        command=f"bochner demo --rows {fit.rows} --seed {seed}",
         seed=seed,
         notes=[
-            "Rows are made as they go by; the summary of the columns is that of fresh rows. The "
+            "Rows are generated on the fly; the summary of the columns is that of test rows. The "
             "scores compare predictions with the true wave, without the noise of the rows."
         ],
     )
     report.write(path)
 
 
-def _summarise(learned: Learned, fresh: Fresh, console: Console) -> None:
+def _summarise(fit: DemoFit, test: TestRows, console: Console) -> None:
     import numpy as np
 
-    error = fresh.predicted - fresh.truth
+    error = test.predicted - test.truth
     lines = {
-        "rows": f"{learned.rows:,}",
-        "seconds": f"{learned.seconds:.1f}",
-        "rows a second": f"{learned.rows / learned.seconds:,.0f}",
-        "features": f"{learned.model.n_features_used_:,}",
+        "rows": f"{fit.rows:,}",
+        "seconds": f"{fit.seconds:.1f}",
+        "rows a second": f"{fit.rows / fit.seconds:,.0f}",
+        "features": f"{fit.model.n_features_used_:,}",
         "error": f"{np.mean(error**2):.2e}  (mean squared, against the true wave at fresh points;"
         " the noise has 1e-02)",
     }

@@ -1,4 +1,4 @@
-"""`bochner evaluate`: how good a model is on rows with known targets."""
+"""`bochner evaluate`: the scores of a model on rows with known targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from bochner.cli import options
 from bochner.cli.names import OnError, Part
-from bochner.cli.quantities import listed
+from bochner.cli.quantities import split_names
 from bochner.cli.screen import Screen
 
 EXAMPLES = """Examples:
@@ -28,7 +28,7 @@ def evaluate(
     part: Annotated[
         Part,
         typer.Option(
-            help="Which rows: those that `fit --test` left out, those it learned from, or all."
+            help="Which rows: those that `fit --test` held out, those it trained on, or all."
         ),
     ] = Part.ALL,
     report: options.Report = None,
@@ -37,18 +37,18 @@ def evaluate(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare predictions with the truth, and write a page about it if asked."""
+    """Compare predictions with the targets, and write a report with --report."""
     screen = Screen(as_json, quiet)
-    with screen.errors_told():
-        from bochner.cli.work.evaluation import judged
-        from bochner.cli.work.pages import page_of_one, require_page
-        from bochner.cli.work.reading import opened_like, tell_skipped, trained
+    with screen.report_errors():
+        from bochner.cli.work.evaluation import evaluate_model
+        from bochner.cli.work.pages import model_report, require_page
+        from bochner.cli.work.reading import load_model, open_like, report_skipped
 
         if report is not None:
             require_page(report)
-        fitted = trained(model)
-        schema = fitted.named(listed(target))
-        source = opened_like(
+        fitted = load_model(model)
+        schema = fitted.schema_with_target(split_names(target))
+        source = open_like(
             data,
             schema,
             screen,
@@ -57,13 +57,13 @@ def evaluate(
             format=None if format is None else format.literal,
             split=fitted.split(part.literal),
         )
-        judgement = judged(fitted.model, source)
-        tell_skipped(source, screen)
-        record: dict[str, Any] = {"rows": judgement.rows, "scores": judgement.scores}
-        lines = [f"{name:<24} {value:.6g}" for name, value in judgement.scores.items()]
+        result = evaluate_model(fitted.model, source)
+        report_skipped(source, screen)
+        record: dict[str, Any] = {"rows": result.rows, "scores": result.scores}
+        lines = [f"{name:<24} {value:.6g}" for name, value in result.scores.items()]
         if report is not None:
             command = shlex.join(["bochner", *sys.argv[1:]])
-            page_of_one(fitted, judgement, source, command).write(report)
+            model_report(fitted, result, source, command).write(report)
             record["report"] = str(report)
             lines.append(f"{'page':<24} {report}")
-        screen.result(record, [f"{'rows':<24} {judgement.rows:,}", *lines])
+        screen.result(record, [f"{'rows':<24} {result.rows:,}", *lines])

@@ -1,4 +1,4 @@
-"""`bochner fit`: from files to a model file."""
+"""`bochner fit`: train a model on files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Annotated
 import typer
 
 from bochner.cli import options
-from bochner.cli.names import Header, Missing, OnError, Scale, Task
+from bochner.cli.names import HeaderRow, Missing, OnError, Scale, Task
 from bochner.cli.quantities import seconds, settings
 from bochner.cli.screen import Screen
-from bochner.cli.work.reading import Reading
 
 EXAMPLES = """Examples:
 
@@ -45,7 +44,7 @@ def fit(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", callback=_model_path, help="Where the model goes.", show_default=False
+            "--out", "-o", callback=_model_path, help="The model file to write.", show_default=False
         ),
     ],
     target: options.Target = None,
@@ -68,21 +67,21 @@ def fit(
     missing: options.MissingNumbers = Missing.REFUSE,
     on_error: options.Malformed = OnError.RAISE,
     format: options.FileFormat = None,
-    header: options.HeaderLine = Header.AUTO,
+    header: options.HeaderLine = HeaderRow.AUTO,
     test: options.TestShare = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint of an earlier run.")
+        bool, typer.Option("--resume", help="Continue from the checkpoint of an earlier run.")
     ] = False,
     checkpoint_every: Annotated[
-        float, typer.Option(parser=seconds, metavar="TIME", help="How often to save one.")
+        float, typer.Option(parser=seconds, metavar="TIME", help="The time between checkpoints.")
     ] = "60s",  # type: ignore[assignment]
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Learn from files and write a model.
+    """Train a model on files and write it to a file.
 
-    Files may be larger than memory. Ctrl-C saves a checkpoint; the same command with --resume goes
-    on from there, bit for bit as if nothing had happened.
+    Files may be larger than memory. Ctrl-C saves a checkpoint; the same command with --resume
+    continues from there, with the same result, bit for bit, as a fit without interruption.
     """
     screen = Screen(as_json, quiet)
     parameters = {
@@ -97,12 +96,13 @@ def fit(
         "n_jobs": threads,
     }
     asked = {k: v for k, v in parameters.items() if v is not None and v != "auto"}
-    with screen.errors_told():
-        from bochner.cli.work.fitting import Fitting
+    with screen.report_errors():
+        from bochner.cli.work.fitting import FitCommand
+        from bochner.cli.work.reading import DataOptions
 
-        Fitting(
+        FitCommand(
             data,
-            Reading.asked(
+            DataOptions.of(
                 target,
                 weight,
                 columns,

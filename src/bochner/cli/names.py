@@ -1,4 +1,4 @@
-"""Names that options take: spelled out here, so that help and completion load no library."""
+"""Values of options, listed here so that help and completion import no library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOSSES = (
 
 
 class Task(StrEnum):
-    """What is to be learned."""
+    """The learning task."""
 
     AUTO = "auto"
     CLASSIFICATION = "classification"
@@ -35,24 +35,24 @@ class Task(StrEnum):
 
 
 class Scale(StrEnum):
-    """How columns are scaled before they are learned from."""
+    """How columns are scaled."""
 
     NONE = "none"
     STANDARD = "standard"
     RANGE = "range"
 
 
-class Choice(StrEnum):
-    """A choice among words, of which functions take the word itself."""
+class OptionChoice(StrEnum):
+    """An option with a fixed set of values."""
 
     @property
     def literal(self) -> Any:
-        """The word, as a value that is checked where it is used."""
+        """The value as functions take it."""
         return self.value
 
 
-class Missing(Choice):
-    """What becomes of missing numbers."""
+class Missing(OptionChoice):
+    """How missing numbers are treated."""
 
     REFUSE = "refuse"
     OWN = "own"
@@ -60,14 +60,14 @@ class Missing(Choice):
     MEDIAN = "median"
 
 
-class OnError(Choice):
-    """What becomes of malformed rows."""
+class OnError(OptionChoice):
+    """How malformed rows are treated."""
 
     RAISE = "raise"
     SKIP = "skip"
 
 
-class Format(Choice):
+class Format(OptionChoice):
     """The format of data files."""
 
     CSV = "csv"
@@ -77,8 +77,8 @@ class Format(Choice):
     NPZ = "npz"
 
 
-class Header(Choice):
-    """Whether CSV files begin with a line of names."""
+class HeaderRow(OptionChoice):
+    """Whether CSV files have a header row."""
 
     AUTO = "auto"
     YES = "yes"
@@ -86,19 +86,19 @@ class Header(Choice):
 
     @property
     def literal(self) -> Any:
-        """What `open_source` takes."""
+        """The value for `open_source`."""
         return {"auto": "auto", "yes": True, "no": False}[self.value]
 
 
-class Part(Choice):
-    """Which rows of a file that was split when the model was fitted."""
+class Part(OptionChoice):
+    """Which rows of a file that `fit --test` has split."""
 
     ALL = "all"
     TEST = "test"
     TRAIN = "train"
 
 
-# Each method of a comparison, as parameters of an estimator.
+# The estimator parameters of each method of `compare`.
 METHODS: dict[str, dict[str, Any]] = {
     "auto": {},
     "averaged": {"solver": "averaged", "features": "binning"},
@@ -117,10 +117,10 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def completed(names: tuple[str, ...]) -> Callable[[str], list[str]]:
-    """Return what completes a name in the shell.
+def complete_from(names: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """Return a function that completes a name in the shell.
 
-    >>> completed(SOLVERS)("d")
+    >>> complete_from(SOLVERS)("d")
     ['direct', 'dsg']
     """
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bochner.cli.names import (
     LOSSES,
     SOLVERS,
     Format,
-    Header,
+    HeaderRow,
     Missing,
     OnError,
     Scale,
     Task,
-    completed,
+    complete_from,
 )
 from bochner.cli.quantities import Shares, memory, seconds, shares
 
-DATA, LEARNING, SAID = "Data", "Learning", "Output"
+DATA, LEARNING, OUTPUT = "Data", "Learning", "Output"
 
 Data = Annotated[
     list[str],
@@ -52,16 +52,16 @@ Weight = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="Learn from these columns only.", rich_help_panel=DATA),
+    typer.Option(metavar="NAMES", help="Use these columns only.", rich_help_panel=DATA),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="Leave these columns out.", rich_help_panel=DATA),
+    typer.Option(metavar="NAMES", help="Ignore these columns.", rich_help_panel=DATA),
 ]
 Categorical = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAMES", help="Columns of numbers that stand for categories; text does anyway.",
+        metavar="NAMES", help="Numeric columns to treat as categories; text columns always are.",
         rich_help_panel=DATA,
     ),
 ]  # fmt: skip
@@ -82,54 +82,54 @@ Malformed = Annotated[
 FileFormat = Annotated[
     Format | None,
     typer.Option(
-        "--format", help="Where the name does not tell it.", rich_help_panel=DATA,
+        "--format", help="Needed if the file name does not show it.", rich_help_panel=DATA,
         show_default=False,
     ),
 ]  # fmt: skip
 HeaderLine = Annotated[
-    Header,
-    typer.Option("--header", help="Whether CSV files begin with names.", rich_help_panel=DATA),
+    HeaderRow,
+    typer.Option("--header", help="Whether CSV files have a header row.", rich_help_panel=DATA),
 ]
 TestShare = Annotated[
     float | None,
     typer.Option(
         "--test", min=0.0, max=0.9, metavar="SHARE", rich_help_panel=DATA, show_default=False,
-        help="Keep this share of the rows, drawn by a hash, to judge the model by.",
+        help="Hold out this share of the rows, chosen by a hash, to test the model.",
     ),
 ]  # fmt: skip
 TaskOption = Annotated[
     Task,
     typer.Option(
-        "--task", help="What is learned. auto: classes for text and few whole numbers, else "
-        "numbers; without a target, novelty.", rich_help_panel=LEARNING,
+        "--task", help="The task. auto: classification for text and few distinct integers, else "
+        "regression; without a target, novelty.", rich_help_panel=LEARNING,
     ),
 ]  # fmt: skip
 Kernel = Annotated[
     str,
     typer.Option(
         metavar="NAME", help="Such as gaussian, laplacian, matern.", rich_help_panel=LEARNING,
-        autocompletion=completed(KERNELS),
+        autocompletion=complete_from(KERNELS),
     ),
 ]  # fmt: skip
 Solver = Annotated[
     str,
     typer.Option(
         metavar="NAME", help="Such as eigenpro, nystroem, dsg, cdsg, cg, direct.",
-        rich_help_panel=LEARNING, autocompletion=completed(SOLVERS),
+        rich_help_panel=LEARNING, autocompletion=complete_from(SOLVERS),
     ),
 ]  # fmt: skip
 Features = Annotated[
     str,
     typer.Option(
         metavar="NAME", help="Such as centers, fourier, binning.", rich_help_panel=LEARNING,
-        autocompletion=completed(FEATURES),
+        autocompletion=complete_from(FEATURES),
     ),
 ]  # fmt: skip
 Loss = Annotated[
     str | None,
     typer.Option(
         metavar="NAME", help="Such as softmax, squared, huber, hinge.", rich_help_panel=LEARNING,
-        autocompletion=completed(LOSSES), show_default=False,
+        autocompletion=complete_from(LOSSES), show_default=False,
     ),
 ]  # fmt: skip
 ScaleOption = Annotated[
@@ -145,7 +145,7 @@ Quantiles = Annotated[
 Time = Annotated[
     float | None,
     typer.Option(
-        "--time", parser=seconds, metavar="TIME", help="The most time to learn, such as 90s or 5m.",
+        "--time", parser=seconds, metavar="TIME", help="Time limit of training, such as 90s or 5m.",
         rich_help_panel=LEARNING, show_default=False,
     ),
 ]  # fmt: skip
@@ -153,7 +153,7 @@ Memory = Annotated[
     int | None,
     typer.Option(
         "--memory", parser=memory, metavar="AMOUNT", rich_help_panel=LEARNING, show_default=False,
-        help="What may be spent on keeping things, such as 2GB; half of what is free by default.",
+        help="Memory for caches, such as 2GB; half of the free memory by default.",
     ),
 ]  # fmt: skip
 Threads = Annotated[
@@ -163,7 +163,7 @@ Threads = Annotated[
 Seed = Annotated[
     int,
     typer.Option(
-        min=0, max=2**32 - 1, help="Determines features, order and split of the rows.",
+        min=0, max=2**32 - 1, help="Seed of the features, the order and the split of the rows.",
         rich_help_panel=LEARNING,
     ),
 ]  # fmt: skip
@@ -177,14 +177,14 @@ Settings = Annotated[
 Report = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Write a page about it, in one HTML file.", rich_help_panel=SAID,
+        metavar="FILE", help="Write an HTML report to this file.", rich_help_panel=OUTPUT,
         show_default=False,
     ),
 ]  # fmt: skip
 Json = Annotated[
     bool,
-    typer.Option("--json", help="Print the result as one JSON object.", rich_help_panel=SAID),
+    typer.Option("--json", help="Print the result as one JSON object.", rich_help_panel=OUTPUT),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say nothing but errors.", rich_help_panel=SAID)
+    bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)
 ]

@@ -1,4 +1,4 @@
-"""`bochner predict`: from a model and new rows to a file of predictions."""
+"""`bochner predict`: the predictions of a model for new rows, as a file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 
 from bochner.cli import options
 from bochner.cli.names import OnError
-from bochner.cli.quantities import duration
 from bochner.cli.screen import Screen
+from bochner.wording import duration
 
 EXAMPLES = """Examples:
 
@@ -29,7 +29,7 @@ def predict(
         str,
         typer.Option(
             "--out", "-o", metavar="FILE", show_default=False,
-            help="Where predictions go: .csv, .parquet or .npy; - is standard output, as CSV.",
+            help="The file to write: .csv, .parquet or .npy; - is standard output, as CSV.",
         ),
     ],
     probabilities: Annotated[
@@ -46,30 +46,30 @@ def predict(
 ) -> None:  # fmt: skip
     """Predict new rows, batch by batch, in the order of the file.
 
-    Columns are found by the names that they had when the model was fitted; others are ignored.
+    Columns are found by their names in the training data; others are ignored.
     """
     screen = Screen(as_json, quiet)
-    with screen.errors_told():
-        from bochner.cli.work.predictions import Wanted, predicted
-        from bochner.cli.work.reading import opened_like, tell_skipped, trained
-        from bochner.cli.work.table_files import table_file
+    with screen.report_errors():
+        from bochner.cli.work.predictions import PredictionOptions, predict_columns
+        from bochner.cli.work.reading import load_model, open_like, report_skipped
+        from bochner.cli.work.table_files import table_writer
 
         began = perf_counter()
         screen.require_one_output(out)
-        fitted = trained(model)
-        wanted = Wanted(probabilities, deviations, quantiles)
-        wanted.require(fitted.model)
+        fitted = load_model(model)
+        outputs = PredictionOptions(probabilities, deviations, quantiles)
+        outputs.require(fitted.model)
         kind = None if format is None else format.literal
         schema = fitted.schema.without_target()
-        source = opened_like(
+        source = open_like(
             data, schema, screen, keep="no", on_error=on_error.literal, format=kind
         )  # fmt: skip
         rows = 0
-        with table_file(out) as file:
-            for batch in source.batches(wanted.rows_at_once):
-                file.write(predicted(fitted, batch.X, wanted))
+        with table_writer(out) as file:
+            for batch in source.batches(outputs.rows_at_once):
+                file.write(predict_columns(fitted, batch.X, outputs))
                 rows += len(batch)
-        tell_skipped(source, screen)
+        report_skipped(source, screen)
         seconds = perf_counter() - began
         record: dict[str, Any] = {"rows": rows, "out": out, "seconds": seconds}
         record["skipped_rows"] = source.skipped.count

@@ -1,4 +1,4 @@
-"""Quantities that users write with a unit: times, amounts of memory, lists, settings."""
+"""Parsers of option values: times, amounts of memory, lists, settings."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def memory(text: str) -> int:
         ) from None
 
 
-def listed(texts: list[str] | None) -> tuple[str, ...]:
-    """Return names that were given one by one, or several separated by commas.
+def split_names(texts: list[str] | None) -> tuple[str, ...]:
+    """Return names that are given one by one or separated by commas.
 
-    A name that has a comma itself stands in double quotes, as in a CSV file.
+    Put a name with a comma in double quotes, as in a CSV file.
 
-    >>> listed(["a,b", "c", '"d, e"'])
+    >>> split_names(["a,b", "c", '"d, e"'])
     ('a', 'b', 'c', 'd, e')
     """
     names = (name.strip() for text in texts or () for name in _separated(text))
@@ -67,11 +67,11 @@ def _separated(text: str) -> list[str]:
 
 
 class Shares(tuple[float, ...]):
-    """Numbers that were given together."""
+    """Numbers of one option."""
 
 
 def shares(text: str) -> Shares:
-    """Return numbers that are separated by commas.
+    """Return numbers separated by commas.
 
     >>> shares("0.05, 0.5")
     (0.05, 0.5)
@@ -85,7 +85,7 @@ def shares(text: str) -> Shares:
 def settings(texts: list[str] | None) -> dict[str, Any]:
     """Return parameters of an estimator: `alpha=1e-6`, `kernel__bandwidth=2`, `scale=range`.
 
-    A value is a number, True, False, None, a list of these, or else a text.
+    A value is a Python literal, or else text.
 
     >>> settings(["alpha=1e-6", "scale=range", "fit_intercept=False"])
     {'alpha': 1e-06, 'scale': 'range', 'fit_intercept': False}
@@ -104,29 +104,3 @@ def _literal(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
-
-
-def duration(value: float) -> str:
-    """Return a time as people say it.
-
-    >>> duration(0.42), duration(75), duration(7300)
-    ('0.4 s', '1 min 15 s', '2 h 1 min')
-    """
-    if value < 60:
-        return f"{value:.1f} s"
-    minutes, rest = divmod(round(value), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def amount(size: float) -> str:
-    """Return an amount of memory as people say it.
-
-    >>> amount(512), amount(2_500_000)
-    ('512 bytes', '2.5 MB')
-    """
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= scale:
-            return f"{size / scale:.3g} {unit}"
-    return f"{size:.0f} bytes"

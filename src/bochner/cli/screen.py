@@ -1,4 +1,4 @@
-"""Screen: what a command says, for people on standard error, for machines on standard output."""
+"""Screen: the output of a command, notes on standard error, the result on standard output."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ EXIT_CODES = """Exit codes: 0 done, 1 an error in data, model or files, 2 wrong 
 
 
 class Screen:
-    """Notes and progress go to standard error, the result to standard output.
+    """Writes notes and progress to standard error, the result to standard output.
 
     Parameters
     ----------
     as_json : bool
         Whether the result, or the error, is one JSON object instead of lines of text.
     quiet : bool
-        Whether to say nothing but errors and what was asked for.
+        Whether to print nothing but errors and the JSON result.
     """
 
     def __init__(self, as_json: bool, quiet: bool) -> None:
@@ -40,18 +40,18 @@ class Screen:
 
     @property
     def console(self) -> Console:
-        """Where notes and progress go."""
+        """The console of notes and progress."""
         from rich.console import Console
 
         return Console(stderr=True, quiet=self.quiet, highlight=False, soft_wrap=True, markup=False)
 
     def note(self, text: str) -> None:
-        """Tell something that is not the result."""
+        """Print a note."""
         self.notes.append(text)
         self.console.print(text)
 
     def result(self, record: dict[str, Any], lines: list[str]) -> None:
-        """Give the result: the record to machines, the lines to people."""
+        """Print the result: the record as JSON, or the lines."""
         if self.as_json:
             typer.echo(json.dumps(plain(record | self._notes()), ensure_ascii=False))
         elif not self.quiet:
@@ -59,7 +59,7 @@ class Screen:
                 typer.echo(line)
 
     def require_one_output(self, out: str) -> None:
-        """Refuse rows and a record that would both be printed."""
+        """Raise if rows and a JSON record would both go to standard output."""
         if self.as_json and out == "-":
             raise ValueError("--json and - would both print: give the name of a file instead of -.")
 
@@ -67,7 +67,7 @@ class Screen:
         return {"notes": self.notes} if self.notes else {}
 
     def error(self, text: str, code: int = FAILED) -> typer.Exit:
-        """Tell an error and return what ends the command."""
+        """Print an error and return the exception that ends the command."""
         if self.as_json:
             typer.echo(json.dumps({"error": text, "exit_code": code}, ensure_ascii=False))
         else:
@@ -75,8 +75,8 @@ class Screen:
         return typer.Exit(code)
 
     @contextmanager
-    def errors_told(self) -> Iterator[None]:
-        """Turn what users can mend into a sentence and an exit code; warnings become notes."""
+    def report_errors(self) -> Iterator[None]:
+        """Print errors that users can fix, with an exit code, and print warnings as notes."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             try:
@@ -91,7 +91,7 @@ class Screen:
 
 
 def as_options(text: str) -> str:
-    """Return a sentence about parameters of functions as one about options.
+    """Return an error message with parameters written as options.
 
     >>> as_options("Say missing='own', or drop=['a'].")
     'Say --missing own, or --drop a.'
@@ -109,7 +109,7 @@ def _sentence(error: BaseException) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: numbers that are not finite become null."""
+    """Return a value that JSON can hold; numbers that are not finite become None."""
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple | set):

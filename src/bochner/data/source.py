@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
+from bochner.validation import require_batch_size
 
 SAMPLE = 0x5A3B1E  # keeps the draws of samples apart from those of passes
 
@@ -25,16 +26,10 @@ def even_cut(n_rows: int, size: int, start: int = 0) -> Iterator[slice]:
     >>> [s.stop - s.start for s in even_cut(10, 4)]
     [3, 3, 4]
     """
-    require_positive(size)
+    require_batch_size(size)
     number = -(-n_rows // size)
     for k in range(start, number):
         yield slice(k * n_rows // number, (k + 1) * n_rows // number)
-
-
-def require_positive(size: int) -> None:
-    """Refuse a batch size below one."""
-    if size < 1:
-        raise ValueError(f"A batch must have at least one row; got size={size}.")
 
 
 class Reader:
@@ -77,7 +72,7 @@ class Reader:
 
 def cut(reader: Reader, n_rows: int | None, size: int, start: int = 0) -> Iterator[Batch]:
     """Cut a stream into batches, evenly if n_rows is known; the first `start` are passed over."""
-    require_positive(size)
+    require_batch_size(size)
     known = even_cut(n_rows or 0, size)
     for number, length in enumerate(chain((s.stop - s.start for s in known), repeat(size))):
         if (batch := reader.take(length)) is None:

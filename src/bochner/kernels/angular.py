@@ -19,10 +19,10 @@ from bochner.kernels.inner_product import (
     InnerProduct,
     checked_coefficients,
     fill_products,
-    whole_number,
 )
 from bochner.kernels.prepared import Against
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, tiles
+from bochner.validation import require_count
 
 # Cosines within this many roundings of 1 or -1 are computed again, from a - b or a + b: the angle
 # is a root of what is left of them.
@@ -127,7 +127,7 @@ class ArcCosine(Angular, name="arc_cosine"):
 
     def check(self) -> None:
         """Raise a ValueError unless the order is known."""
-        whole_number(self.order, "The order of ArcCosine", 0, 2)
+        require_count("The order of ArcCosine", self.order, 0, 2)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy: there is nothing to resolve."""

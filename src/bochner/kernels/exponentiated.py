@@ -14,9 +14,10 @@ from bochner.compute.elementwise.exponential import exponential
 from bochner.compute.elementwise.pairwise_sums import Term, harmonic_products, reciprocal_products
 from bochner.compute.random.counter_based import Random
 from bochner.kernels.histogram import Additive, ChiSquared, Histogram, MeasuredHistogram, Sums
-from bochner.kernels.kernel import ShiftInvariant, positive
+from bochner.kernels.kernel import ShiftInvariant
 from bochner.kernels.prepared import Against
 from bochner.kernels.rows import Array, Rows, checked_rows, dense
+from bochner.validation import FINITE, require_positive
 
 
 @dataclass
@@ -240,7 +241,7 @@ class SkewedChiSquared(Histogram, name="skewed_chi_squared"):
 
     def check(self) -> None:
         """Raise a ValueError unless the skewness is a positive number."""
-        positive(self.skewness, "The skewness of SkewedChiSquared")
+        require_positive("The skewness of SkewedChiSquared", self.skewness, FINITE)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy: there is nothing to resolve."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from math import isfinite, log, sqrt
-from numbers import Integral, Real
-from typing import Any, Self
+from math import log, sqrt
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,9 +15,10 @@ from scipy.special import gammaln, xlogy
 from bochner.compute.elementwise.exponential import exponential
 from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import squared_norms
-from bochner.kernels.kernel import Kernel, by_tiles, positive
+from bochner.kernels.kernel import Kernel, by_tiles
 from bochner.kernels.prepared import Against
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense
+from bochner.validation import FINITE, require_count, require_not_negative, require_positive
 
 POWERS = 64  # of the endless series; up to a'a = 30 bandwidth^2 the others are a millionth of it
 
@@ -60,15 +60,6 @@ def checked_coefficients(given: ArrayLike, what: str) -> NDArray[np.float64]:
         f"The coefficients of {what} must be a list of finite numbers, none negative and not all "
         f"0, since it is no kernel otherwise; got {given!r}."
     )
-
-
-def whole_number(given: Any, what: str, least: int, most: int | None = None) -> int:
-    """Return the number, or refuse one that is not whole or out of range."""
-    whole = isinstance(given, Integral) and not isinstance(given, bool)
-    if whole and given >= least and (most is None or given <= most):
-        return int(given)
-    until = "on" if most is None else f"to {most}"
-    raise ValueError(f"{what} must be a whole number from {least} {until}; got {given!r}.")
 
 
 class PowerSeries(InnerProduct):
@@ -165,15 +156,11 @@ class Polynomial(PowerSeries, name="polynomial"):
 
     def check(self) -> None:
         """Raise a ValueError unless this is a kernel."""
-        whole_number(self.degree, "The degree of Polynomial", 1)
-        number = isinstance(self.constant, Real) and not isinstance(self.constant, bool)
-        if not (number and isfinite(self.constant) and self.constant >= 0):
-            raise ValueError(
-                "The constant of Polynomial must be a finite number from 0 on, since it is no "
-                f"kernel otherwise; got {self.constant!r}."
-            )
+        require_count("The degree of Polynomial", self.degree)
+        kind = "a finite number from 0 on, since it is no kernel otherwise"
+        require_not_negative("The constant of Polynomial", self.constant, kind)
         if not (isinstance(self.scale, str) and self.scale == "median"):
-            positive(self.scale, "The scale of Polynomial", ' or "median"')
+            require_positive("The scale of Polynomial", self.scale, f'{FINITE} or "median"')
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy whose scale is a number."""
@@ -236,8 +223,10 @@ class Exponential(PowerSeries, name="exponential"):
     def check(self) -> None:
         """Raise a ValueError unless the bandwidth and the multiplier can be used."""
         if not (isinstance(self.bandwidth, str) and self.bandwidth == "median"):
-            positive(self.bandwidth, "The bandwidth of Exponential", ' or "median"')
-        positive(self.multiplier, "The multiplier of Exponential")
+            require_positive(
+                "The bandwidth of Exponential", self.bandwidth, f'{FINITE} or "median"'
+            )
+        require_positive("The multiplier of Exponential", self.multiplier, FINITE)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy whose bandwidth is a number."""

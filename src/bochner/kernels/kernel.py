@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace
-from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 
@@ -16,6 +15,7 @@ from bochner.component import Component
 from bochner.compute.random.counter_based import Random
 from bochner.kernels.prepared import Against, Tiles
 from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean, tiled
+from bochner.validation import FINITE, require_positive
 
 if TYPE_CHECKING:
     from bochner.kernels.composite.on_columns import OnColumns
@@ -138,7 +138,8 @@ class Kernel(Component, ABC, family="kernel"):
             return GeneralProduct(self, other)
         if not isinstance(other, Real):
             return NotImplemented
-        factor = positive(float(other), "The factor of a kernel")
+        factor = float(other)
+        require_positive("The factor of a kernel", factor, FINITE)
         if isinstance(self, ShiftInvariant):
             return Scaled(self, factor)
         return GeneralScaled(self, factor)
@@ -225,15 +226,6 @@ def part(kernel: Any) -> Kernel:
     )
 
 
-def positive(number: Any, what: str, otherwise: str = "") -> float:
-    """Return the number, or refuse one that is not finite and positive."""
-    if isinstance(number, Real) and not isinstance(number, bool):
-        value = float(number)
-        if isfinite(value) and value > 0:
-            return value
-    raise ValueError(f"{what} must be a finite positive number{otherwise}; got {number!r}.")
-
-
 class Separable(Kernel):
     """A kernel k(a, b) = variance * prod_j k_j(|a_j - b_j|) with convex k_j, k_j(0) = 1.
 
@@ -295,8 +287,8 @@ class Measured(Kernel):
         """Raise a ValueError unless the bandwidth and the multiplier can be used."""
         name, rules = type(self).__name__, "".join(f' or "{rule}"' for rule in self.rules)
         if not (isinstance(self.bandwidth, str) and self.bandwidth in self.rules):
-            positive(self.bandwidth, f"The bandwidth of {name}", rules)
-        positive(self.multiplier, f"The multiplier of {name}")
+            require_positive(f"The bandwidth of {name}", self.bandwidth, f"{FINITE}{rules}")
+        require_positive(f"The multiplier of {name}", self.multiplier, FINITE)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy whose bandwidth is a number."""

@@ -23,9 +23,10 @@ from bochner.kernels.distances import (
     euclidean,
     manhattan,
 )
-from bochner.kernels.kernel import Measured, Separable, ShiftInvariant, positive
+from bochner.kernels.kernel import Measured, Separable, ShiftInvariant
 from bochner.kernels.prepared import Against
 from bochner.kernels.rows import Array, Rows, centred, mean
+from bochner.validation import FINITE, require_positive
 
 MULTIPLIER = 0.5
 LARGEST = 100.5  # beyond, it is all but the Gaussian kernel
@@ -390,7 +391,7 @@ class RationalQuadratic(NormalMixture, name="rational_quadratic"):
     def check(self) -> None:
         """Raise a ValueError unless all parameters can be used."""
         super().check()
-        positive(self.shape, "The shape of RationalQuadratic")
+        require_positive("The shape of RationalQuadratic", self.shape, FINITE)
 
     @property
     def factor(self) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.bins import loss_rows
 from bochner.losses.loss import Array, Regression, Smooth, row_sums
-from bochner.losses.ranges import require_not_negative, require_positive, require_share
+from bochner.validation import require_fraction, require_not_negative, require_positive
 
 QUARTILES = 1.349  # standard deviations between those of a normal variable
 WIDTH = 0.3  # of the deviation that is left
@@ -348,7 +348,7 @@ class Quantile(Rounded, name="quantile"):
         """Refuse quantiles out of range."""
         super().check()
         for share in each(self.quantile):
-            require_share("quantile", share)
+            require_fraction("quantile", share)
 
     def settled(self, deviations: NDArray[np.float64]) -> Self:
         """Return the loss with a width and a quantile for each of these outputs."""

@@ -18,7 +18,8 @@ from bochner.report.history_display import HistoryDisplay
 from bochner.report.pictures import Picture, as_svg, drawing, shortened
 from bochner.report.predictions import Score, best
 from bochner.report.run import Run
-from bochner.report.wording import amount, counted, duration, number, versions
+from bochner.report.wording import counted, number, versions
+from bochner.wording import amount, duration
 
 MOST_BARS = 15
 MOST_CURVES = 6

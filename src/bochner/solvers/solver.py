@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -172,16 +171,3 @@ class Solver(Component, ABC, Generic[S], family="solver"):
     def predictions(self, problem: Problem, state: S, memo: Memo) -> NDArray[Any]:
         """Evaluate the function at the rows of a memo."""
         return self.expansion(problem, state).evaluate(memo.code)
-
-
-def require_count(name: str, given: Any, least: int) -> None:
-    """Refuse anything but "auto" and a whole number that is large enough."""
-    whole = isinstance(given, Integral) and not isinstance(given, bool)
-    if given != "auto" and not (whole and int(given) >= least):
-        raise ValueError(f"{name} must be 'auto' or a whole number from {least} on; got {given!r}.")
-
-
-def require_share(name: str, given: Any, most: float = 1.0) -> None:
-    """Refuse anything but a positive number that is not too large."""
-    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) <= most:
-        raise ValueError(f"{name} must be a number above 0 and at most {most:g}; got {given!r}.")

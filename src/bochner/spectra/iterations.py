@@ -14,6 +14,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.kernels import Kernel
 from bochner.kernels.rows import checked_rows
 from bochner.spectra.spectrum import eigenpairs
+from bochner.validation import require
 
 MOST_LINES = 10
 
@@ -193,15 +194,10 @@ def step_bound(tail: float, kappa: float, batch: int, size: int, delta: float = 
     >>> [round(bound, 4) for bound in bounds]
     [0.0447, 0.0012]
     """
-    _require("tail", tail, tail >= 0, "a number from 0 on")
-    _require("kappa", kappa, kappa > 0, "a positive number")
-    _require("batch", batch, batch >= 1, "a number of rows from 1 on")
-    _require("size", size, size >= 1, "a number of features from 1 on")
-    _require("delta", delta, 0 < delta < 1, "a probability between 0 and 1")
+    require(tail >= 0, "tail", tail, "a number from 0 on")
+    require(kappa > 0, "kappa", kappa, "a positive number")
+    require(batch >= 1, "batch", batch, "a number of rows from 1 on")
+    require(size >= 1, "size", size, "a number of features from 1 on")
+    require(0 < delta < 1, "delta", delta, "a probability between 0 and 1")
     share = log(2 * size / delta) / batch
     return tail + 2 * (tail + kappa) / 3 * share + sqrt(2 * tail * kappa * share)
-
-
-def _require(name: str, value: float, valid: bool, kind: str) -> None:
-    if not valid:
-        raise ValueError(f"{name} must be {kind}; got {value!r}.")

@@ -1,4 +1,4 @@
-"""Tuning: a bandwidth, a scale for each column and a ridge, found on rows that are held out."""
+"""Search for a bandwidth, a scale for each column and a ridge on held-out rows."""
 
 from importlib import import_module
 from typing import Any
@@ -11,6 +11,6 @@ __all__ = ["RelevanceDisplay", "Sample", "Tuned", "Tuning"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "RelevanceDisplay":  # its old place; it is drawn by `bochner.report`
+    if name == "RelevanceDisplay":  # defined in `bochner.report`
         return import_module("bochner.report").RelevanceDisplay
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

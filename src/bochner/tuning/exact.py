@@ -1,4 +1,4 @@
-"""Exact machines on few rows: the bandwidth and the ridge of any kernel, given scales."""
+"""Grid search of the bandwidth and the ridge of a kernel, by exact ridge regression on few rows."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
 from bochner.compute.random.counter_based import Random
 from bochner.kernels import Kernel, Mapped, ShiftInvariant, Stretched
 from bochner.kernels.radial import Radial
-from bochner.tuning.sample import Sample
-from bochner.tuning.trials import Drawn
+from bochner.tuning.sample import Sample, TrialSplit
 
-EXACT = 0xE8AC7  # keeps these draws apart from others of the same seed
-ROWS, JUDGED = 1_800, 2 / 3  # a machine on 600 rows is quick, and many judges cost little
+EXACT = 0xE8AC7  # random stream of these draws
+ROWS, HELD_OUT = 1_800, 2 / 3  # a fit on 600 rows is fast, and held-out rows cost little
 MORE_ROWS = 6_000
 MULTIPLES = tuple(2.0**power for power in (-4, -3, -2, -1, 0, 1))  # of the median distance
 RIDGES = (0.001, 0.01, 0.1, 1.0)
-Place = tuple[int, int]  # in the table of bandwidths and ridges
+Cell = tuple[int, int]  # of the grid of bandwidths and ridges
 ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """A kernel on columns divided by scales, the ridge, and squared errors of held-out rows.
+class ScoredKernel:
+    """A kernel on columns divided by scales, a ridge, and the squared errors of held-out rows.
 
-    With `directions` the kernel sees the divided columns times this matrix.
+    With `directions`, the kernel takes the divided columns times this matrix.
     """
 
     inner: ShiftInvariant
     scales: NDArray[np.float64]
     ridge: float
-    drawn: Drawn
+    split: TrialSplit
     errors: NDArray[np.float64]
     directions: NDArray[np.float64] | None = None
 
@@ -50,127 +49,130 @@ class Judged:
 
     @property
     def rows(self) -> NDArray[np.float64]:
-        """The rows as the inner kernel sees them."""
-        return seen(self.drawn, self.scales, self.directions)
+        """The rows that the inner kernel takes."""
+        return scale_columns(self.split, self.scales, self.directions)
 
     def weights(self) -> NDArray[np.float64]:
-        """Return the weights of the machine on the known rows."""
-        return _solved(self.inner(self.rows[: self.drawn.known]), self.drawn, self.ridge)
+        """Return the coefficients of the training rows."""
+        return _solve(self.inner(self.rows[: self.split.known]), self.split, self.ridge)
 
     @property
     def error(self) -> float:
         """The mean error."""
-        return float(self.drawn.held_out.mean(self.errors))
+        return float(self.split.held_out.mean(self.errors))
 
-    def beats(self, other: Judged, sure: float = 1.0) -> bool:
-        """Whether the mean error is lower by so many standard errors, on the same rows."""
-        gain, deviation = self.drawn.held_out.gain(other.errors, self.errors)
+    def beats(self, other: ScoredKernel, sure: float = 1.0) -> bool:
+        """Whether the mean error is lower by more than `sure` standard errors, on the same rows."""
+        gain, deviation = self.split.held_out.gain(other.errors, self.errors)
         return gain > sure * deviation
 
 
-def seen(
-    drawn: Drawn, scales: NDArray[np.float64], directions: NDArray[np.float64] | None
+def scale_columns(
+    split: TrialSplit, scales: NDArray[np.float64], directions: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """Return columns divided by scales, times directions if there are any."""
-    rows = drawn.columns.T.astype(np.float64) / scales
+    """Return the rows with columns divided by scales, times directions if given."""
+    rows = split.columns.T.astype(np.float64) / scales
     return rows if directions is None else rows @ directions
 
 
-def judged(
+def score_kernel(
     kernel: Kernel,
     sample: Sample,
     scales: NDArray[np.float64],
     seed: int,
+    *,
     directions: NDArray[np.float64] | None = None,
-    every: bool = False,
-) -> Judged:
-    """Return the best of some bandwidths and ridges on columns divided by scales.
+    exhaustive: bool = False,
+) -> ScoredKernel:
+    """Return the kernel with the best bandwidth and ridge on columns divided by scales.
 
-    That is one with no better beside it, unless `every` one is to be tried. A bandwidth that is a
-    number is taken as it is, and so is a kernel that has none; one that is open is found whatever
-    the kernel's multiplier.
+    A local minimum of the grid, unless the search is `exhaustive`. A bandwidth that is a number
+    stays as it is. A bandwidth that is a rule is replaced, whatever the kernel's multiplier.
     """
-    table = Tried.on(kernel, sample.drawn(ROWS, Random(seed, EXACT), JUDGED), scales, directions)
-    return table.at(table.lowest if every else table.lowest_from(table.middle))
+    split = sample.draw_split(ROWS, Random(seed, EXACT), HELD_OUT)
+    grid = KernelGrid.on(kernel, split, scales, directions)
+    return grid.score(grid.best if exhaustive else grid.descend(grid.middle))
 
 
-def searched(
+def search_kernel(
     kernel: Kernel, sample: Sample, scales: NDArray[np.float64], seed: int, end: float
-) -> Judged:
-    """Return the same with more care: the best of all on few rows, and from there on more.
+) -> ScoredKernel:
+    """Return the best of the whole grid on few rows, then of its neighbours on more rows.
 
-    Few rows want wider kernels than many do. After the `end`, a time, few have to do.
+    More rows need narrower kernels. After the time `end`, the result on few rows is returned.
     """
     few, more = (
-        Tried.on(kernel, sample.drawn(rows, Random(seed, EXACT), share), scales)
-        for rows, share in ((ROWS, JUDGED), (MORE_ROWS, 0.5))
+        KernelGrid.on(kernel, sample.draw_split(rows, Random(seed, EXACT), share), scales)
+        for rows, share in ((ROWS, HELD_OUT), (MORE_ROWS, 0.5))
     )
-    best = few.lowest
-    return few.at(best) if time.perf_counter() > end else more.at(more.lowest_from(best))
+    best = few.best
+    return few.score(best) if time.perf_counter() > end else more.score(more.descend(best))
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
-    """A table of bandwidths and ridges, of which those that are asked for are tried."""
+class KernelGrid:
+    """A grid of bandwidths and ridges whose cells are scored on demand."""
 
     kernels: Sequence[ShiftInvariant]
-    drawn: Drawn
+    split: TrialSplit
     scales: NDArray[np.float64]
     directions: NDArray[np.float64] | None
-    known: dict[Place, Judged] = field(default_factory=dict)
+    known: dict[Cell, ScoredKernel] = field(default_factory=dict)
 
     @classmethod
     def on(
         cls,
         kernel: Kernel,
-        drawn: Drawn,
+        split: TrialSplit,
         scales: NDArray[np.float64],
         directions: NDArray[np.float64] | None = None,
-    ) -> Tried:
-        """Return the table for some rows."""
-        rows = seen(drawn, scales, directions)
-        return cls(candidates(require_shift_invariant(kernel), rows), drawn, scales, directions)
+    ) -> KernelGrid:
+        """Return the grid for some rows."""
+        rows = scale_columns(split, scales, directions)
+        return cls(candidates(require_shift_invariant(kernel), rows), split, scales, directions)
 
     @property
-    def lowest(self) -> Place:
-        """The lowest place of all."""
-        places = product(range(len(self.kernels)), range(len(RIDGES)))
-        return min(places, key=lambda place: self.at(place).error)
+    def best(self) -> Cell:
+        """The cell of least error."""
+        cells = product(range(len(self.kernels)), range(len(RIDGES)))
+        return min(cells, key=lambda cell: self.score(cell).error)
 
     @property
-    def middle(self) -> Place:
-        """Where to begin if nothing is known."""
+    def middle(self) -> Cell:
+        """The cell in the middle."""
         return len(self.kernels) // 2, len(RIDGES) // 2
 
-    def at(self, place: Place) -> Judged:
-        """Return the machine at a place."""
-        if place not in self.known:
-            inner, ridge = self.kernels[place[0]], RIDGES[place[1]]
-            rows = seen(self.drawn, self.scales, self.directions)
-            errors = _errors(inner, rows, self.drawn, ridge)
-            self.known[place] = Judged(
-                inner, self.scales, ridge, self.drawn, errors, self.directions
+    def score(self, cell: Cell) -> ScoredKernel:
+        """Return the kernel of a cell with its errors."""
+        if cell not in self.known:
+            inner, ridge = self.kernels[cell[0]], RIDGES[cell[1]]
+            rows = scale_columns(self.split, self.scales, self.directions)
+            errors = _errors(inner, rows, self.split, ridge)
+            self.known[cell] = ScoredKernel(
+                inner, self.scales, ridge, self.split, errors, self.directions
             )
-        return self.known[place]
+        return self.known[cell]
 
-    def lowest_from(self, place: Place) -> Place:
-        """Return a place with no lower one beside it, going down from one."""
+    def descend(self, cell: Cell) -> Cell:
+        """Return a local minimum of the error, reached from a cell by steps to neighbours."""
         moved = True
         while moved:
             moved = False
             for step in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-                while self.at(beside := self._beside(place, step)).error < self.at(place).error:
-                    place, moved = beside, True
-        return place
+                while (
+                    self.score(near := self._neighbour(cell, step)).error < self.score(cell).error
+                ):
+                    cell, moved = near, True
+        return cell
 
-    def _beside(self, place: Place, step: Place) -> Place:
-        """Return the next place in a direction, on the edge the same."""
-        i, j = place[0] + step[0], place[1] + step[1]
+    def _neighbour(self, cell: Cell, step: Cell) -> Cell:
+        """Return the next cell in a direction, the same one on the edge."""
+        i, j = cell[0] + step[0], cell[1] + step[1]
         return min(max(i, 0), len(self.kernels) - 1), min(max(j, 0), len(RIDGES) - 1)
 
 
 def require_shift_invariant(kernel: Kernel) -> ShiftInvariant:
-    """Return the kernel, or refuse one that columns cannot be divided for."""
+    """Return the kernel, or raise if it is not shift-invariant."""
     if isinstance(kernel, ShiftInvariant):
         return kernel
     raise ValueError(
@@ -180,27 +182,27 @@ def require_shift_invariant(kernel: Kernel) -> ShiftInvariant:
 
 
 def candidates(kernel: ShiftInvariant, rows: NDArray[np.float64]) -> Sequence[ShiftInvariant]:
-    """Return the kernel with several bandwidths if its own is open."""
+    """Return the kernel with several bandwidths, or as it is if its bandwidth is a number."""
     if not isinstance(kernel, Radial) or not isinstance(kernel.bandwidth, str):
         return [kernel.resolved(rows, Random(0))]
-    open_one = replace(kernel, bandwidth="median", multiplier=1.0)  # type: ignore[type-var]
-    median = open_one.resolved(rows, Random(0)).bandwidth
+    by_median = replace(kernel, bandwidth="median", multiplier=1.0)  # type: ignore[type-var]
+    median = by_median.resolved(rows, Random(0)).bandwidth
     return [replace(kernel, bandwidth=float(median) * m) for m in MULTIPLES]  # type: ignore[type-var]
 
 
 def _errors(
-    kernel: ShiftInvariant, rows: NDArray[np.float64], drawn: Drawn, ridge: float
+    kernel: ShiftInvariant, rows: NDArray[np.float64], split: TrialSplit, ridge: float
 ) -> NDArray[np.float64]:
     """Return the squared errors of kernel ridge regression at the held-out rows."""
-    known = drawn.known
-    mean: NDArray[Any] = np.average(drawn.y[:known], axis=0, weights=drawn.weight[:known])
-    fitted = kernel(rows[known:], rows[:known]) @ _solved(kernel(rows[:known]), drawn, ridge)
-    return np.asarray(np.square(drawn.y[known:] - mean - fitted).sum(axis=1))
+    known = split.known
+    mean: NDArray[Any] = np.average(split.y[:known], axis=0, weights=split.weight[:known])
+    fitted = kernel(rows[known:], rows[:known]) @ _solve(kernel(rows[:known]), split, ridge)
+    return np.asarray(np.square(split.y[known:] - mean - fitted).sum(axis=1))
 
 
-def _solved(K: NDArray[Any], drawn: Drawn, ridge: float) -> NDArray[np.float64]:
-    """Return the weights of kernel ridge regression on the known rows; K is written over."""
-    y, weight = drawn.y[: drawn.known], drawn.weight[: drawn.known]
+def _solve(K: NDArray[Any], split: TrialSplit, ridge: float) -> NDArray[np.float64]:
+    """Return the coefficients of kernel ridge regression on the training rows; overwrites K."""
+    y, weight = split.y[: split.known], split.weight[: split.known]
     np.einsum("ii->i", K)[:] += ridge / weight
     lower = jittered_cholesky(K, ROUNDING)[0]
     return solve(lower, y - np.average(y, axis=0, weights=weight))

@@ -1,4 +1,4 @@
-"""Search: rounds of trials, from few rows and wide steps to many and narrow ones."""
+"""Search: rounds of trials, from few rows and large steps to many rows and small steps."""
 
 from __future__ import annotations
 
@@ -12,45 +12,50 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
 from bochner.data import Warping
+from bochner.tuning.comparison import (
+    RIDGES,
+    TEST_SHARE,
+    ComparisonResult,
+    HeldOutComparison,
+)
 from bochner.tuning.sample import Groups, Sample
 from bochner.tuning.trials import SWEEPS, Move, Trials
 from bochner.tuning.tuned import Round, Stage, Tuned
-from bochner.tuning.verdict import JUDGES, RIDGES, Court, Verdict
 
-SEARCH = 0x5CA1E  # keeps these draws apart from others of the same seed
+SEARCH = 0x5CA1E  # random stream of these draws
 LAST_RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-SMALL_GAIN = 0.004  # of the error
-MOST_GROUPS = 128  # in a round; of more some are drawn
+SMALL_GAIN = 0.004  # relative to the error
+MOST_GROUPS = 128  # tried in a round, a random subset if there are more
 COMMON_ROWS = 16_000
 ROUNDS = 1_000
 NEARBY = (-1.0, -0.5, 0.0, 0.5, 1.0)  # powers of 2, on more rows than before
 
 
-Change = dict[int, tuple[float, int]]  # a new power and a new place for some columns
+Change = dict[int, tuple[float, int]]  # the new power and place in the sample of some columns
 
 
 def steps(
     step: float, groups: Groups, powers: NDArray[np.float64], places: NDArray[np.int64]
 ) -> list[Change]:
-    """Return for each group a step to either side."""
+    """Return for each group a step up and a step down."""
     ways = [(group, way) for group in groups for way in (step, -step)]
     return [{int(j): (powers[j] + way, int(places[j])) for j in group} for group, way in ways]
 
 
 def joint(changes: Sequence[Change]) -> Change:
-    """Return several changes as one."""
+    """Return the union of several changes."""
     return {j: new for change in changes for j, new in change.items()}
 
 
 def sizes(count: int) -> list[int]:
-    """Return how many of the best changes to take together: one, a quarter, half or all."""
+    """Return how many of the best changes to try together: one, a quarter, half or all."""
     return sorted({1, max(1, count // 4), max(1, count // 2), count})
 
 
-BANDWIDTHS = range(-4, 9)  # powers of 2, of one over the width of a column
+BANDWIDTHS = range(-4, 9)  # powers of 2 of the factors, relative to 1 / width
 
 
-STRETCHES, SURE = 5, 2.0  # of a series; standard errors, since five tell little
+FOLDS, SURE = 5, 2.0  # folds of a series; standard errors, two since the folds are few
 
 
 RESAMPLES, RELEVANCE_ROWS, RELEVANCE_GRIDS, RELEVANT = 3, 8_000, 16, 256
@@ -59,34 +64,36 @@ RESAMPLES, RELEVANCE_ROWS, RELEVANCE_GRIDS, RELEVANT = 3, 8_000, 16, 256
 RIDGE_ROWS, RIDGE_GRIDS = 16_000, 128
 
 
-# Numbers of the draws; rounds have those from ROUNDS on.
-SPLIT, SOME, COMMON, COMMON_AGAIN, VERDICT, LAST, WARP, RELEVANCE = range(8)
+# Random streams of the steps; the rounds use those above ROUNDS.
+SPLIT, SOME, COMMON, COMMON_AGAIN, COMPARISON, LAST, WARP, RELEVANCE = range(8)
 
 
 class Search:
-    """The factors so far, as powers of 2 of one over the width of each column.
+    """A coordinate search; `powers` are the logarithms (base 2) of factor times width of a column.
 
-    `places` says for each column where it is in the sample: there, or where an alternative to it
-    is. A part of the rows is no part of any round: it is for the verdict.
+    `places` has for each column its index in the sample, or that of the alternative in its place.
+    Test rows take part in no round; the final comparison uses them.
     """
 
     def __init__(self, sample: Sample, patience: int, seed: int, deadline: float) -> None:
         self.rng, self.patience, self.deadline = Random(seed, SEARCH), patience, deadline
-        rest, judges = sample.split(JUDGES, self.rng.child(SPLIT))
-        self.apart = len(rest) >= 2
-        self.sample, judges = (rest, judges) if self.apart else (sample, sample)
-        self.court = Court([(self.sample, judges)], self.rng.child(VERDICT))
-        self.stretches = Court(sample.folds(STRETCHES), self.court.rng) if sample.ordered else None
+        rest, test = sample.split(TEST_SHARE, self.rng.child(SPLIT))
+        self.has_test_rows = len(rest) >= 2
+        self.sample, test = (rest, test) if self.has_test_rows else (sample, sample)
+        rng = self.rng.child(COMPARISON)
+        self.comparison = HeldOutComparison([(self.sample, test)], rng)
+        folds = sample.folds(FOLDS) if sample.ordered else None
+        self.folds = None if folds is None else HeldOutComparison(folds, rng)
         self.per_width = 1.0 / sample.widths()
-        as_they_are = -np.log2(self.per_width[: sample.n_columns])
+        unscaled = -np.log2(self.per_width[: sample.n_columns])
         self.powers = np.zeros(sample.n_columns)
-        self.commons = [self.powers, as_they_are - np.median(as_they_are).round()]
+        self.commons = [self.powers, unscaled - np.median(unscaled).round()]
         self.places = np.arange(sample.n_columns)
         self.ridge, self.most_rows, self.count = RIDGES[1], len(sample), 0
         self.rounds: list[Round] = []
 
     def run(self, stages: Sequence[Stage]) -> None:
-        """Find a common bandwidth, and leave it column by column."""
+        """Find a common bandwidth, then change the columns one by one."""
         first, last = stages[0], stages[-1]
         self.most_rows = last.rows
         self._find_common(first, COMMON, BANDWIDTHS)
@@ -97,8 +104,8 @@ class Search:
             self._run_stage(stage, ROUNDS * (1 + number))
 
     def tuned(self) -> Tuned:
-        """Return the better of both with the ridge that suits it, and what columns are worth."""
-        helped, common, learned = self._verdict()
+        """Return the common bandwidth or the scales, with ridge, errors and relevance."""
+        helped, common, learned = self._compare()
         relevance = self._relevance()
         return Tuned(
             scales=1.0 / (self.per_width[self.places] * 2.0**self.powers),
@@ -121,38 +128,38 @@ class Search:
         found = {int(j): maps[self.places[j] - first].map for j in columns}
         return Warping(found) if found else None
 
-    def _verdict(self) -> tuple[bool, float, float]:
-        """Return whether the scales help rows that no round has seen, and both errors there.
+    def _compare(self) -> tuple[bool, float, float]:
+        """Return whether the scales lower the error at the test rows, and both errors.
 
-        Take the better of both, with the step that suits it. What helps in a series has to help
-        its long stretches as well, each predicted from the others; rounds have seen those.
+        Sets the factors to the better ones. For ordered rows the scales must also be better in
+        cross-validation on contiguous folds, although the rounds have used those rows.
         """
         columns = np.arange(len(self.powers))
         models = [(powers, columns) for powers in self.commons] + [(self.powers, self.places)]
-        verdict = self._judged(self.court, models)
-        common, learned = min(range(len(self.commons)), key=verdict.mean), len(models) - 1
-        helped = self.apart and verdict.helps(learned, common)
-        if helped and self.stretches is not None:
+        result = self._errors_of(self.comparison, models)
+        common, learned = min(range(len(self.commons)), key=result.mean), len(models) - 1
+        helped = self.has_test_rows and result.helps(learned, common)
+        if helped and self.folds is not None:
             both = [models[common], models[learned]]
-            helped = self._judged(self.stretches, both).helps(1, 0, SURE)
+            helped = self._errors_of(self.folds, both).helps(1, 0, SURE)
         taken = learned if helped else common
-        self.powers, self.places = models[taken][0] + verdict.steps[taken], models[taken][1]
-        return helped, verdict.mean(common), verdict.mean(learned)
+        self.powers, self.places = models[taken][0] + result.steps[taken], models[taken][1]
+        return helped, result.mean(common), result.mean(learned)
 
-    def _judged(self, court: Court, models: Sequence[Any]) -> Verdict:
-        self.count += len(models) * court.trials
+    def _errors_of(self, comparison: HeldOutComparison, models: Sequence[Any]) -> ComparisonResult:
+        self.count += len(models) * comparison.trials
         stepped = [partial(self._stepped, powers, places) for powers, places in models]
-        return court.judge(stepped, self.most_rows)
+        return comparison.compare(stepped, self.most_rows)
 
     def _stepped(self, powers: NDArray[np.float64], places: NDArray[np.int64], step: float) -> Move:
         return self._move(powers + step, places)
 
     def _find_common(self, stage: Stage, number: int, ways: Sequence[float]) -> None:
-        """Find bandwidths for columns divided by their widths and as they are; take the better."""
+        """Find a common bandwidth of columns divided by their widths, or undivided if better."""
         trials = self._trials(stage, number)
         options = [[powers + step for step in ways] for powers in self.commons]
         moves = [self._move(powers, self.places) for some in options for powers in some]
-        errors = trials.drawn.held_out.mean(self._errors_by_ridge(trials, moves, RIDGES))
+        errors = trials.split.held_out.mean(self._errors_by_ridge(trials, moves, RIDGES))
         errors = errors.reshape(len(options), len(ways), len(RIDGES))
         best = errors.min(axis=2).argmin(axis=1)
         self.commons = [some[k] for some, k in zip(options, best, strict=True)]
@@ -167,43 +174,43 @@ class Search:
             trials = self._trials(stage, number + k)
             options = steps(stage.step, self._some_groups(number + k), self.powers, self.places)
             before, after = self._round(trials, options)
-            self.rounds.append(Round(trials.drawn.rows, stage.grids, stage.step, before, after))
+            self.rounds.append(Round(trials.split.rows, stage.grids, stage.step, before, after))
             idle = idle + 1 if before - after <= SMALL_GAIN * before else 0
 
     def _warp(self, stage: Stage) -> None:
-        """See columns with heavy tails through maps where that gains."""
+        """Replace columns with heavy tails by alternatives that lower the error."""
         after = enumerate(self.sample.alternatives, self.sample.n_columns)
         options = [{one.column: (self.powers[one.column], place)} for place, one in after]
         if options and time.perf_counter() <= self.deadline:
             self._round(self._trials(stage, WARP), options)
 
     def _round(self, trials: Trials, options: Sequence[Change]) -> tuple[float, float]:
-        """Take the changes that gain; return the error before and after."""
+        """Apply the changes that lower the error; return the error before and after."""
         base = self._errors(trials, [{}])[0]
-        before = float(trials.drawn.held_out.mean(base))
-        found = self._gaining(trials, base, options)
+        before = float(trials.split.held_out.mean(base))
+        found = self._improvements(trials, base, options)
         if not found:
             return before, before
         changes = [joint(found[:size]) for size in sizes(len(found))]
         moves = [self._changed(change) for change in changes]
-        means = trials.drawn.held_out.mean(self._errors(trials, moves))
+        means = trials.split.held_out.mean(self._errors(trials, moves))
         best = int(np.argmin(means))
         if means[best] >= before:
             return before, before
-        self._take(changes[best])
+        self._apply(changes[best])
         return before, float(means[best])
 
-    def _gaining(
+    def _improvements(
         self, trials: Trials, base: NDArray[np.float64], options: Sequence[Change]
     ) -> list[Change]:
-        """Return the best change of each group of columns if it gains, the best group first."""
+        """Return the best change of each group that lowers the error, largest gain first."""
         found: dict[int, tuple[float, Change]] = {}
         moves = [self._changed(change) for change in options]
-        all_errors = self._errors(trials, moves, trials.bar(self.ridge))
+        all_errors = self._errors(trials, moves, trials.first_sweep_errors(self.ridge))
         for change, errors in zip(options, all_errors, strict=True):
-            if np.isinf(errors[0]):  # it was given up
+            if np.isinf(errors[0]):  # ended after one sweep
                 continue
-            gain, deviation = trials.drawn.held_out.gain(base, errors)
+            gain, deviation = trials.split.held_out.gain(base, errors)
             first = next(iter(change))
             if gain > deviation and (first not in found or gain > found[first][0]):
                 found[first] = gain, change
@@ -214,35 +221,33 @@ class Search:
         order = self.rng.child(SOME, number).permutation(len(groups))[:MOST_GROUPS]
         return tuple(groups[k] for k in np.sort(order))
 
-    def _take(self, change: Change) -> None:
+    def _apply(self, change: Change) -> None:
         self.powers, self.places = self.powers.copy(), self.places.copy()
         for j, (power, place) in change.items():
             self.powers[j], self.places[j] = power, place
 
     def _changed(self, change: Change) -> Move:
-        """Return the factors that a change changes."""
-        away = {int(self.places[j]): 0.0 for j in change}
-        return away | {p: float(self.per_width[p] * 2.0**power) for power, p in change.values()}
+        """Return the new factors of the columns in a change."""
+        removed = {int(self.places[j]): 0.0 for j in change}
+        return removed | {p: float(self.per_width[p] * 2.0**power) for power, p in change.values()}
 
     def _move(self, powers: NDArray[np.float64], places: NDArray[np.int64]) -> Move:
-        """Return the factors of all columns, 0 for those that are seen otherwise."""
+        """Return the factors of all columns and alternatives, 0 for those not in use."""
         factors = np.zeros(len(self.per_width))
         factors[places] = self.per_width[places] * 2.0**powers
         return dict(enumerate(factors.tolist()))
 
     def _trials(self, stage: Stage, number: int) -> Trials:
         rng, rows = self.rng.child(number), min(stage.rows, self.most_rows)
-        return self._settled(Trials(self.sample.drawn(rows, rng), stage.grids, rng))
-
-    def _settled(self, trials: Trials) -> Trials:
-        trials.settle(self._move(self.powers, self.places))
+        trials = Trials(self.sample.draw_split(rows, rng), stage.grids, rng)
+        trials.apply(self._move(self.powers, self.places))
         return trials
 
     def _errors(
-        self, trials: Trials, moves: Sequence[Move], bar: NDArray[np.float64] | None = None
+        self, trials: Trials, moves: Sequence[Move], first_sweep: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
         self.count += len(moves)
-        return trials.errors(moves, self.ridge, bar)
+        return trials.errors(moves, self.ridge, first_sweep)
 
     def _errors_by_ridge(
         self, trials: Trials, moves: Sequence[Move], ridges: Sequence[float], sweeps: int = SWEEPS
@@ -251,16 +256,16 @@ class Search:
         return trials.errors_by_ridge(moves, ridges, sweeps)
 
     def _last_ridge(self) -> float:
-        """Return the ridge for many grids: the noise of few is best met by a larger one."""
+        """Return the ridge for many grids; few grids are noisier and need a larger one."""
         trials = self._trials(Stage(RIDGE_ROWS, RIDGE_GRIDS), LAST)
         errors = self._errors_by_ridge(trials, [{}], LAST_RIDGES, 2 * SWEEPS)[0]
-        return LAST_RIDGES[int(np.argmin(trials.drawn.held_out.mean(errors)))]
+        return LAST_RIDGES[int(np.argmin(trials.split.held_out.mean(errors)))]
 
     def _relevance(self) -> NDArray[np.float64]:
-        """Return by what share the error rises without each column, (resamples, columns).
+        """Return the relative increase of the error without each column, (resamples, columns).
 
-        Equal columns are left out together. Of very many columns those with the widest scales are
-        not tried: 0.
+        Equal columns are removed together. If there are very many columns, it is 0 for those with
+        the largest scales.
         """
         rises = np.zeros((RESAMPLES, len(self.powers)))
         columns = np.concatenate([*self.sample.groups, np.empty(0, np.int64)])
@@ -268,7 +273,7 @@ class Search:
         for k in range(RESAMPLES):
             trials = self._trials(Stage(RELEVANCE_ROWS, RELEVANCE_GRIDS), RELEVANCE + k)
             moves: list[Move] = [{}, *(self._without(int(j)) for j in columns)]
-            errors = trials.drawn.held_out.mean(self._errors(trials, moves))
+            errors = trials.split.held_out.mean(self._errors(trials, moves))
             rises[k, columns] = errors[1:] / errors[0] - 1.0 if errors[0] > 0 else 0.0
         return rises
 
@@ -278,12 +283,12 @@ class Search:
 
 
 class BandwidthSearch(Search):
-    """A search on bins that moves all columns together, divided by given scales.
+    """A search for one bandwidth of columns divided by given scales.
 
-    More rows want a smaller bandwidth, so that the last word is that of the most rows.
+    More rows need a smaller bandwidth, so the last trials use the most rows.
     """
 
-    def found(self, stages: Sequence[Stage], scales: NDArray[np.float64]) -> tuple[float, float]:
+    def find(self, stages: Sequence[Stage], scales: NDArray[np.float64]) -> tuple[float, float]:
         """Return the bandwidth of a Laplacian kernel on columns divided by scales, and a ridge."""
         first, last = stages[0], stages[-1]
         powers = -np.log2(self.per_width[: self.sample.n_columns] * scales)

@@ -1,4 +1,4 @@
-"""Tuned: what a search has found, whether it was worth it, and the stages of a search."""
+"""Tuned: the result of a search, and the stages and rounds of a search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bochner.data import Warping
 
 @dataclass(frozen=True)
 class Stage:
-    """At most so many rounds on so many rows and grids; a step is a power of 2."""
+    """The number of rounds, and their rows, grids and step (a power of 2)."""
 
     rows: int
     grids: int
@@ -20,13 +20,13 @@ class Stage:
     rounds: int = 1
 
     def within(self, rows: int, grids: int) -> Stage:
-        """Return the same with no more rows and grids than these."""
+        """Return the stage with at most these numbers of rows and grids."""
         return replace(self, rows=min(self.rows, rows), grids=min(self.grids, grids))
 
 
 @dataclass(frozen=True)
 class Round:
-    """Rows, grids and step of a round of trials, and the error on held-out rows by it."""
+    """Rows, grids and step of a round, and the error at held-out rows before and after it."""
 
     rows: int
     grids: int
@@ -37,15 +37,15 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """Scales for a Laplacian kernel of bandwidth 1, the ridge that goes with them, and evidence.
+    """Scales for a Laplacian kernel of bandwidth 1, the ridge, and errors at test rows.
 
-    Errors are shares of the targets' variance, of classes the share of wrong labels (`labels`), on
-    rows that were kept for this verdict: with the best bandwidth for all columns, and with a scale
-    for each. `helped` says whether the latter is
-    lower by more than a standard error; if not, the scales are those of the former. `relevance` is
-    by what share the error rises without a column, with its standard deviation over resamples.
-    `ridge` is alpha times the number of rows. `warping` holds the maps through which columns with
-    heavy tails are seen; the scales are then those of the maps' values.
+    `common_error` and `learned_error` are the errors with the best common bandwidth and with a
+    scale for each column: mean squared errors relative to the variance of the targets or, for
+    classes (`labels`), the share of wrong labels. `helped` is whether the latter is lower by more
+    than a standard error; otherwise the scales are those of the common bandwidth. `relevance` is
+    the relative increase of the error without a column, `relevance_deviation` its standard
+    deviation over resamples. `ridge` is alpha times the number of rows. `warping` has the monotone
+    maps of columns with heavy tails; the scales apply to their values.
     """
 
     scales: NDArray[np.float64]
@@ -63,9 +63,9 @@ class Tuned:
 
     def __str__(self) -> str:
         if self.helped:
-            verdict = "a scale for each column is kept"
+            outcome = "a scale for each column is kept"
         else:
-            verdict = "so one bandwidth for all is kept"
+            outcome = "so one bandwidth for all is kept"
         maps = {} if self.warping is None else self.warping.maps
         warped = f" Seen as logarithms or ranks: {len(maps)} columns." if maps else ""
         what = "share of wrong labels is" if self.labels else "error is"
@@ -73,5 +73,5 @@ class Tuned:
         return (
             f"{self.trials} trials in {self.seconds:.1f} s. On held-out rows the {what} "
             f"{self.common_error:.4f}{unit} with one bandwidth for all columns and "
-            f"{self.learned_error:.4f} with a scale for each; {verdict}.{warped}"
+            f"{self.learned_error:.4f} with a scale for each; {outcome}.{warped}"
         )

@@ -1,11 +1,11 @@
-"""Tuning: how scales, bandwidth and ridge are searched for."""
+"""Tuning: the search for scales, a bandwidth and a ridge."""
 
 from __future__ import annotations
 
 import math
 import time
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,49 +15,51 @@ from bochner.component import Component
 from bochner.tuning.sample import Sample
 from bochner.tuning.search import BandwidthSearch, Search
 from bochner.tuning.tuned import Stage, Tuned
+from bochner.validation import require, require_count
 
-SHARE_OF_TIME = 0.4  # of a fit's limit, that the search may take
-LADDER = ((4_000, 16, 2.0, 5), (8_000, 24, 1.0, 4), (16_000, 32, 1.0, 3))
+SHARE_OF_TIME = 0.4  # of a fit's time limit
+STAGES = ((4_000, 16, 2.0, 5), (8_000, 24, 1.0, 4), (16_000, 32, 1.0, 3))
 
 
 @dataclass(eq=False)
 class Tuning(Component, family="tuning", name="search"):
     """A search for one scale per column, a bandwidth and a ridge, on held-out rows.
 
-    Coordinate search with a Laplacian kernel on random binning features: in a round every group of
-    columns (a column, or the one-hot columns of a category) is tried with its scale larger and
-    smaller, the gains are told by the same held-out rows and grids, and those beyond a standard
-    error are taken, together or in part, whichever is best. Every round draws rows, held-out rows
-    and grids anew, so that none of them is learned by heart. Rounds begin with few rows and wide
-    steps and end with many and narrow ones. Before them, columns with heavy tails are tried as
-    logarithms and as ranks. A bandwidth and a ridge for any other kernel are then
-    found by exact machines on few rows.
+    A coordinate search with a Laplacian kernel on random binning features. A round tries a larger
+    and a smaller scale for each group of columns (a column, or the one-hot columns of a category),
+    all on the same held-out rows and grids. It applies those changes that lower the error by more
+    than a standard error, all or the best part of them, whichever is best. Every round draws new
+    rows, held-out rows and grids, which prevents overfitting. The first rounds use few rows and
+    large steps, the last many rows and small steps. Before them, columns with heavy tails are
+    tried as logarithms and as ranks. For any other kernel, exact fits on few rows then find a
+    bandwidth and a ridge.
 
-    Learned scales are kept only if they beat the best common bandwidth by more than a standard
-    error on a fifth of the rows, which no round has seen.
+    The learned scales are used only if their error is lower than that of the best common bandwidth
+    by more than a standard error, on a fifth of the rows that no round has used.
 
     Parameters
     ----------
     rows : int
-        The most rows of a trial.
+        The maximal number of rows of a trial.
     grids : int
-        The grids of the last rounds.
+        The number of grids in the last rounds.
     seconds : float
-        No round begins after these, nor after 40% of the estimator's `max_seconds`; the verdict,
-        the ridge and the relevance come after. The result depends on the speed of the machine, and
-        so on threads, only if a search takes that long.
+        No round begins after this time, nor after 40% of the estimator's `max_seconds`; the final
+        comparison, the ridge and the relevance follow. Only if the search reaches this limit does
+        the result depend on the speed of the computer and the number of threads.
     held_out : "auto", "random", "blocks" or array-like of n_rows groups
-        How a quarter of the rows is held out: each on its own, in blocks of consecutive rows (for
-        time series), or group by group. "auto": in blocks if consecutive rows are much nearer to
-        each other than others, since then a held-out row's neighbours would tell its target.
+        How a quarter of the rows is held out: at random, in blocks of consecutive rows (for time
+        series), or in groups. "auto": in blocks if consecutive rows are much nearer to each other
+        than random rows, at random otherwise.
     patience : int
-        So many rounds in a row with a gain below 0.4% of the error end a stage.
+        A stage ends after this many consecutive rounds that lower the error by less than 0.4%.
     warp : bool
-        Whether columns with heavy tails may be seen as logarithms or ranks, where that gains.
+        Whether to replace columns with heavy tails by logarithms or ranks where that lowers the
+        error.
     linear_map : bool
-        Whether a smooth kernel may see the columns through a full linear map, the root of the
-        average gradient outer product, where that beats a scale for each. That is for up to 500
-        columns without categories; bins need a scale for each.
+        Whether a smooth kernel may use a full linear map of the columns, the square root of the
+        average gradient outer product, where its error is lower than with scales. For up to 500
+        columns without categories; bins need scales.
 
     Examples
     --------
@@ -85,15 +87,12 @@ class Tuning(Component, family="tuning", name="search"):
         return all(np.array_equal(mine[name], others[name]) for name in mine)
 
     def check(self) -> None:
-        """Refuse values out of range."""
+        """Raise a ValueError for parameters out of range."""
         for name in ("rows", "grids", "patience"):
             value, least = getattr(self, name), 100 if name == "rows" else 1
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ValueError(
-                    f"{name} of Tuning must be a whole number from {least} on; got {value!r}."
-                )
-        if not isinstance(self.seconds, Real) or not self.seconds > 0:
-            raise ValueError(f"seconds of Tuning must be positive; got {self.seconds!r}.")
+            require_count(f"{name} of Tuning", value, least)
+        seconds = self.seconds
+        require(isinstance(seconds, Real) and seconds > 0, "seconds of Tuning", seconds, "positive")
         named = isinstance(self.held_out, str)
         if named and self.held_out not in ("auto", "random", "blocks"):
             raise ValueError(
@@ -102,7 +101,7 @@ class Tuning(Component, family="tuning", name="search"):
             )
 
     def groups(self, index: Any, rows: int | None) -> Any:
-        """Return what `held_out` says of the rows with these numbers."""
+        """Return `held_out` for the rows with these indices."""
         if isinstance(self.held_out, str):
             return self.held_out
         groups = np.asarray(self.held_out)
@@ -115,7 +114,7 @@ class Tuning(Component, family="tuning", name="search"):
         return groups[index]
 
     def search(self, sample: Sample, seed: int, most_seconds: float | None = None) -> Tuned:
-        """Return what was found, the common bandwidth if nothing else is better."""
+        """Return the scales, those of the common bandwidth if no others are better."""
         self.check()
         began = time.perf_counter()
         end = min(deadline(began, most_seconds), began + self.seconds)
@@ -126,16 +125,16 @@ class Tuning(Component, family="tuning", name="search"):
     def bandwidth(
         self, sample: Sample, scales: NDArray[np.float64], seed: int, end: float
     ) -> tuple[float, float]:
-        """Return the best bandwidth of a Laplacian kernel on columns divided by scales, a ridge."""
+        """Return bandwidth and ridge of a Laplacian kernel on columns divided by scales."""
         self.check()
         end = min(end, time.perf_counter() + self.seconds)
-        return BandwidthSearch(sample, self.patience, seed, end).found(self._stages(), scales)
+        return BandwidthSearch(sample, self.patience, seed, end).find(self._stages(), scales)
 
     def _stages(self) -> list[Stage]:
-        ladder = [Stage(*stage) for stage in LADDER] + [Stage(self.rows, self.grids, 0.5, 1)]
-        return [stage.within(self.rows, self.grids) for stage in ladder]
+        stages = [Stage(*stage) for stage in STAGES] + [Stage(self.rows, self.grids, 0.5, 1)]
+        return [stage.within(self.rows, self.grids) for stage in stages]
 
 
 def deadline(began: float, most_seconds: float | None) -> float:
-    """Return when a search has had its part of a fit's limit."""
+    """Return the time at which a search has used its share of a fit's time limit."""
     return math.inf if most_seconds is None else began + SHARE_OF_TIME * most_seconds

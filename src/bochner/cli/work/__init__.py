@@ -1,1 +1,1 @@
-"""What the commands do; imported when a command runs, so that help comes at once."""
+"""The work of the commands, imported when a command runs."""

@@ -1,4 +1,4 @@
-"""What `bochner compare` does, method by method."""
+"""The work of `bochner compare`: fit each method, test it, write the report."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from warnings import catch_warnings, simplefilter
 import typer
 
 from bochner.cli.names import METHODS, Task
-from bochner.cli.quantities import amount
 from bochner.cli.screen import FAILED, Screen
-from bochner.cli.work.evaluation import judged
-from bochner.cli.work.fitting import chosen, estimator, watched
-from bochner.cli.work.pages import summary
-from bochner.cli.work.reading import Reading, require_files
+from bochner.cli.work.evaluation import evaluate_model
+from bochner.cli.work.fitting import choose_task, make_estimator, progress_callbacks
+from bochner.cli.work.pages import summarize
+from bochner.cli.work.reading import DataOptions, require_files
 from bochner.data import ArraySource, Split
 from bochner.report import Report, Run
+from bochner.wording import amount
 
 if TYPE_CHECKING:
     from bochner.data import FileSource
 
-SAMPLED = 0.02  # seconds between two looks
+INTERVAL = 0.02  # seconds between two measurements
 FEW_ROWS = 200
 
 
 STATUS = Path("/proc/self/status")
 
 
-class Peak:
-    """The most bytes, None where the system does not tell."""
+class PeakMemory:
+    """The maximum of resident bytes, None where the system has no such count."""
 
     def __init__(self) -> None:
         self.bytes: int | None = None
 
-    def look(self) -> None:
-        """Look at how much is resident now."""
-        now = resident()
+    def update(self) -> None:
+        """Measure the resident memory."""
+        now = resident_memory()
         if now is not None:
             self.bytes = max(self.bytes or 0, now)
 
 
-def resident() -> int | None:
-    """Return the resident bytes of this process, files that are mapped left out; Linux only."""
+def resident_memory() -> int | None:
+    """Return the resident bytes of this process without mapped files; Linux only."""
     try:
         text = STATUS.read_text()
         return int(text.split("RssAnon:")[1].split()[0]) * 1024
@@ -56,40 +56,40 @@ def resident() -> int | None:
 
 
 @contextmanager
-def peak_memory() -> Iterator[Peak]:
-    """Watch memory from another thread while something runs.
+def measure_peak() -> Iterator[PeakMemory]:
+    """Measure the peak memory of a block from another thread.
 
-    >>> with peak_memory() as peak:
+    >>> with measure_peak() as peak:
     ...     block = bytearray(1_000_000)
     >>> peak.bytes is None or peak.bytes > 1_000_000
     True
     """
-    peak, done = Peak(), threading.Event()
-    peak.look()
+    peak, done = PeakMemory(), threading.Event()
+    peak.update()
 
-    def watch() -> None:
-        while not done.wait(SAMPLED):
-            peak.look()
+    def measure() -> None:
+        while not done.wait(INTERVAL):
+            peak.update()
 
-    thread = threading.Thread(target=watch, name="bochner-peak-memory", daemon=True)
+    thread = threading.Thread(target=measure, name="bochner-peak-memory", daemon=True)
     thread.start()
     try:
         yield peak
     finally:
         done.set()
         thread.join()
-        peak.look()
+        peak.update()
 
 
 COMPARED = (Task.CLASSIFICATION, Task.REGRESSION, Task.QUANTILES)
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A comparison as it was asked for."""
+class CompareCommand:
+    """The options of `bochner compare`."""
 
     data: list[str]
-    reading: Reading
+    options: DataOptions
     task: Task
     methods: tuple[str, ...]
     parameters: dict[str, Any]
@@ -98,23 +98,23 @@ class Comparison:
     command: str
 
     def run(self, screen: Screen) -> None:
-        """Read, fit each method, judge, write the page and tell."""
+        """Fit and test each method, write the report, and print the result."""
         require_files(self.data, "compare")
         train, test = self._open("train", screen), self._open("test", screen)
-        decided = chosen(self.task, train, self.parameters.get("quantiles"))
-        if decided.task not in COMPARED:
+        choice = choose_task(self.task, train, self.parameters.get("quantiles"))
+        if choice.task not in COMPARED:
             raise ValueError(
-                f"Methods are compared by --task {', '.join(COMPARED)}; got {decided.task} "
-                f"({decided.why})."
+                f"Methods are compared by --task {', '.join(COMPARED)}; got {choice.task} "
+                f"({choice.why})."
             )
         screen.note(
             f"{train.n_rows:,} rows to learn from, {test.n_rows:,} to judge by. "
-            f"Task: {decided.task} ({decided.why})."
+            f"Task: {choice.task} ({choice.why})."
         )
-        runs = [self._fit(name, decided.task, train, test, screen) for name in self.methods]
+        runs = [self._fit(name, choice.task, train, test, screen) for name in self.methods]
         report = Report(
             ", ".join(Path(path).name for path in train.paths[:3]),
-            summary(train, test.n_rows),
+            summarize(train, test.n_rows),
             runs,
             command=self.command,
             seed=self.parameters["random_state"],
@@ -127,36 +127,36 @@ class Comparison:
     def _open(self, part: Literal["train", "test"], screen: Screen) -> FileSource:
         split = Split(part, self.test, self.parameters["random_state"])
         memory = self.parameters.get("memory_budget")
-        return self.reading.open(self.data, screen, split=split, memory=memory)
+        return self.options.open(self.data, screen, split=split, memory=memory)
 
     def _fit(
         self, name: str, task: Task, train: FileSource, test: FileSource, screen: Screen
     ) -> Run:
-        """Fit one method; what goes wrong with it is part of the comparison."""
+        """Fit and test one method; an error becomes a failed run."""
         screen.note(f"{name} ...")
         self._warm_up(name, task, train)
         began = perf_counter()
         try:
-            model = estimator(task, self.parameters | METHODS[name])
+            model = make_estimator(task, self.parameters | METHODS[name])
             limit = self.parameters["max_seconds"]
-            with watched(screen, limit) as watching, peak_memory() as peak:
-                model.set_params(callbacks=watching).fit(train)
+            with progress_callbacks(screen, limit) as callbacks, measure_peak() as peak:
+                model.set_params(callbacks=callbacks).fit(train)
             seconds = perf_counter() - began
             model.set_params(callbacks=None)
-            judgement = judged(model, test)
+            result = evaluate_model(model, test)
         except (ValueError, ArithmeticError, MemoryError) as error:
             screen.note(f"  {error}")
             return Run.failed(name, error, seconds=perf_counter() - began)
         return Run.described(
-            model, judgement.predictions, seconds=seconds, name=name, peak_memory=peak.bytes
+            model, result.predictions, seconds=seconds, name=name, peak_memory=peak.bytes
         )
 
     def _warm_up(self, name: str, task: Task, train: FileSource) -> None:
-        """Fit a few rows: compiled code is loaded once, and not at the first method's cost."""
+        """Fit a few rows, so that no method's time includes loading compiled code."""
         rows = train.sample(FEW_ROWS)
         with suppress(ValueError, ArithmeticError, MemoryError), catch_warnings():
             simplefilter("ignore")
-            estimator(task, self.parameters | METHODS[name]).fit(ArraySource(rows.X, rows.y))
+            make_estimator(task, self.parameters | METHODS[name]).fit(ArraySource(rows.X, rows.y))
 
     def _result(self, report: Report) -> tuple[dict[str, Any], list[str]]:
         runs = list(report.runs_in_order)

@@ -1,4 +1,4 @@
-"""Conversion: the cells of data files, as they are, in another format."""
+"""Conversion of data files to another format, cell by cell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.cli.work.table_files import SPARSE, TABLES, Columns, table_file
+from bochner.cli.work.table_files import SPARSE, TABLES, Columns, table_writer
 from bochner.data.files.formats.chunk import Chunk, Coded, SparseChunk
 from bochner.data.files.formats.paths import format_of, found_files
 from bochner.data.files.formats.tables import (
@@ -20,13 +20,13 @@ from bochner.data.files.formats.tables import (
 )
 
 LARGEST_WHOLE = 2.0**53
-MOST_COLUMNS = 10_000  # of sparse rows that are written with their zeros
+MOST_COLUMNS = 10_000  # of sparse rows that are written as dense rows
 
 
-def converted(
+def convert_files(
     given: str, out: str, target: tuple[str, ...], format: Any, on_error: str
 ) -> dict[str, Any]:
-    """Write all rows to another file; return how many, and how many were malformed."""
+    """Write all rows to another file; return the numbers of written and malformed rows."""
     paths = found_files(given)
     if out != "-" and any(Path(path).absolute() == Path(out).absolute() for path in paths):
         raise ValueError(f"{out} cannot be read and written at once: give another name.")
@@ -36,11 +36,11 @@ def converted(
     count_alike(table for table in tables if isinstance(table, SparseTable))
     sparse = Path(out).suffix.lower() in SPARSE
     record = {"rows": 0, "skipped_rows": 0, "out": out}
-    with table_file(out, TABLES | SPARSE) as file:
+    with table_writer(out, TABLES | SPARSE) as file:
         for chunk in _chunks(tables):
             _count(chunk, record, on_error)
             columns = _columns(chunk, tables)
-            file.write(_with_label(columns, chunk, target) if sparse else _told(columns, out))
+            file.write(_with_label(columns, chunk, target) if sparse else _for_output(columns, out))
     return record
 
 
@@ -61,7 +61,7 @@ def _count(chunk: Chunk | SparseChunk, record: dict[str, Any], on_error: str) ->
 
 
 def _columns(chunk: Chunk | SparseChunk, tables: list[Any]) -> Columns:
-    """Return the cells by name, in the order of the file."""
+    """Return the columns by name, in the order of the file."""
     if isinstance(chunk, SparseChunk):
         rows = chunk.matrix(_widest(tables)).toarray()
         return {"target": chunk.labels} | {f"{k}": rows[:, k] for k in range(rows.shape[1])}
@@ -72,7 +72,7 @@ def _columns(chunk: Chunk | SparseChunk, tables: list[Any]) -> Columns:
 
 
 def _widest(tables: list[Any]) -> int:
-    """Return the number of columns of sparse files, which takes a pass of its own once."""
+    """Return the number of columns of sparse files, which takes one pass."""
     if not hasattr(tables[0], "width"):
         if any(table.once for table in tables):
             raise ValueError("Sparse rows of a stream can be written as .svm only; give a file.")
@@ -89,8 +89,8 @@ def _texts(coded: Coded) -> NDArray[Any]:
     return words[coded.codes]
 
 
-def _told(columns: Columns, out: str) -> Columns:
-    """Return columns for a file that tells whole numbers from others by their text."""
+def _for_output(columns: Columns, out: str) -> Columns:
+    """Return columns with integers in place of whole floats, if the file is text."""
     binary = out != "-" and Path(out).suffix.lower() != ".csv"
     return columns if binary else {name: _whole(column) for name, column in columns.items()}
 

@@ -1,4 +1,4 @@
-"""Judgement: what a model says of rows beside the truth, batch by batch, and its scores."""
+"""Evaluation: the predictions and scores of a model on rows with known targets."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from bochner.data import FileSource
 
 ROWS = 65_536  # at a time
-MOST_PROBABILITIES = 20_000_000  # numbers kept for calibration and the mean log loss
+MOST_PROBABILITIES = 20_000_000  # stored for calibration and the log loss
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """Predictions of one kind (see `bochner.report`), None for novelty, and scores by name."""
+class EvaluationResult:
+    """Predictions (a class of `bochner.report`; None for novelty) and scores by name."""
 
     predictions: Any
     scores: dict[str, float]
     rows: int
 
 
-def judged(model: Any, source: FileSource) -> Judgement:
-    """Predict the rows of a source that has targets, and compare."""
+def evaluate_model(model: Any, source: FileSource) -> EvaluationResult:
+    """Return predictions and scores on a source with targets."""
     from bochner import KernelNoveltyDetector
 
     if isinstance(model, KernelNoveltyDetector):
@@ -38,7 +38,7 @@ def judged(model: Any, source: FileSource) -> Judgement:
     columns = {name: _joined([part[name] for part in parts]) for name in parts[0]}
     predictions = _kind(model, columns)
     scores = {score.name: float(score.value) for score in predictions.scores()}
-    return Judgement(predictions, scores, len(columns["truth"]))
+    return EvaluationResult(predictions, scores, len(columns["truth"]))
 
 
 def _predicted(model: Any, batch: Batch) -> dict[str, Any]:
@@ -81,10 +81,10 @@ def _kind(model: Any, columns: dict[str, Any]) -> Any:
     return NumberPredictions(truth.ravel(), predicted.ravel(), flat, weight)
 
 
-def _novelty(model: Any, source: FileSource) -> Judgement:
-    """Return the share outside and, where a target of two values tells, the area under the curve.
+def _novelty(model: Any, source: FileSource) -> EvaluationResult:
+    """Return the share of rows outside and, with a binary target, the area under the ROC curve.
 
-    The rarer value, or -1 beside 1, means novel.
+    Novel is the rarer value of the target, or -1 if the values are -1 and 1.
     """
     from sklearn.metrics import roc_auc_score
 
@@ -101,7 +101,7 @@ def _novelty(model: Any, source: FileSource) -> Judgement:
             )
         novel = values[0] if values.tolist() == [-1, 1] else values[counts.argmin()]
         scores["area under the curve"] = float(roc_auc_score(truth == novel, -decision))
-    return Judgement(None, scores, len(decision))
+    return EvaluationResult(None, scores, len(decision))
 
 
 def _joined(parts: list[NDArray[Any] | None]) -> Any:

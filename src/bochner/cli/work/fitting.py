@@ -1,4 +1,4 @@
-"""What `bochner fit` does, step by step."""
+"""The work of `bochner fit`: read, train, save, test."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import typer
 
 from bochner.callbacks import Callback, Progress, ProgressBar
 from bochner.cli.names import Task
-from bochner.cli.quantities import amount, duration
 from bochner.cli.screen import INTERRUPTED, Screen
-from bochner.cli.work.reading import Reading, require_files
+from bochner.cli.work.reading import DataOptions, require_files
+from bochner.wording import amount, duration
 
 if TYPE_CHECKING:
     from bochner.data import FileSource, Split
 
-MOST_CLASSES = 50  # whole numbers with more values than this are numbers
-LOOKED_AT = 65_536  # rows at a time
+MOST_CLASSES = 50  # integer targets with more values mean regression
+ROWS = 65_536  # in a batch
 READY = "Getting ready: scales, features, held-out rows ..."
-# These say how long and by what means to learn, not what: they may differ when a fit goes on.
+# A resumed fit may change these parameters: they limit resources and do not define the model.
 FREE = ("max_seconds", "memory_budget", "n_jobs")
 
 
@@ -39,29 +39,29 @@ ESTIMATORS = {
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A task, and why it is that one."""
+class TaskChoice:
+    """A task and the reason for it."""
 
     task: Task
     why: str
 
 
-def chosen(asked: Task, source: FileSource, quantiles: tuple[float, ...] | None) -> Chosen:
-    """Return the task that was asked for, or the one that the target is for."""
+def choose_task(asked: Task, source: FileSource, quantiles: tuple[float, ...] | None) -> TaskChoice:
+    """Return the requested task, or the one that suits the target."""
     schema = source.schema
     if asked is not Task.AUTO:
-        return Chosen(_suitable(asked, source), "so it was asked for")
+        return TaskChoice(_suitable(asked, source), "so it was asked for")
     if quantiles is not None:
-        return Chosen(_suitable(Task.QUANTILES, source), "quantiles were asked for")
+        return TaskChoice(_suitable(Task.QUANTILES, source), "quantiles were asked for")
     if schema.target_kind == "none":
-        return Chosen(Task.NOVELTY, "there is no --target")
+        return TaskChoice(Task.NOVELTY, "there is no --target")
     name = ", ".join(schema.targets)
     if schema.target_kind == "label":
-        return Chosen(Task.CLASSIFICATION, f"{name} holds text")
+        return TaskChoice(Task.CLASSIFICATION, f"{name} holds text")
     if schema.flat and schema.whole and (count := _distinct(source)) <= MOST_CLASSES:
         why = f"{name} holds {count} whole numbers; --task regression takes them as numbers"
-        return Chosen(Task.CLASSIFICATION, why)
-    return Chosen(Task.REGRESSION, f"{name} holds numbers")
+        return TaskChoice(Task.CLASSIFICATION, why)
+    return TaskChoice(Task.REGRESSION, f"{name} holds numbers")
 
 
 def _suitable(task: Task, source: FileSource) -> Task:
@@ -76,17 +76,17 @@ def _suitable(task: Task, source: FileSource) -> Task:
 
 
 def _distinct(source: FileSource) -> int:
-    """Return the number of values of the target, or some number above the most."""
+    """Return the number of distinct targets, or a number above MOST_CLASSES."""
     found: set[Any] = set()
-    for batch in source.batches(LOOKED_AT):
+    for batch in source.batches(ROWS):
         found.update(np.unique(np.asarray(batch.y)).tolist())
         if len(found) > MOST_CLASSES:
             break
     return len(found)
 
 
-def estimator(task: Task, parameters: dict[str, Any]) -> Any:
-    """Return an estimator for a task; a parameter that it does not have is refused."""
+def make_estimator(task: Task, parameters: dict[str, Any]) -> Any:
+    """Return an estimator for a task; raise if it does not have a parameter."""
     import bochner
 
     model = getattr(bochner, ESTIMATORS[task])()
@@ -102,35 +102,35 @@ def estimator(task: Task, parameters: dict[str, Any]) -> Any:
 
 
 @contextmanager
-def watched(screen: Screen, seconds: float | None) -> Iterator[list[Callback]]:
-    """Give callbacks that draw a bar; until the first batch a word that something happens."""
+def progress_callbacks(screen: Screen, seconds: float | None) -> Iterator[list[Callback]]:
+    """Yield callbacks that draw a progress bar; show a status line until the first batch."""
     if screen.quiet:
         yield []
         return
     console = screen.console
-    with console.status(READY) as waiting:
-        yield [_Ready(waiting), ProgressBar(console=console, seconds=seconds)]
+    with console.status(READY) as status:
+        yield [_EndStatus(status), ProgressBar(console=console, seconds=seconds)]
 
 
-class _Ready:
-    """Ends the waiting at the first progress: two moving lines would be in each other's way."""
+class _EndStatus:
+    """Ends the status line at the first progress; only one live display can be shown."""
 
-    def __init__(self, waiting: Any) -> None:
-        self.waiting = waiting
+    def __init__(self, status: Any) -> None:
+        self.status = status
 
     def __call__(self, progress: Progress) -> None:
-        self.waiting.stop()
+        self.status.stop()
 
 
 Part = Literal["train", "test"]
 
 
 @dataclass(frozen=True)
-class Fitting:
-    """A fit as it was asked for."""
+class FitCommand:
+    """The options of `bochner fit`."""
 
     data: list[str]
-    reading: Reading
+    options: DataOptions
     task: Task
     parameters: dict[str, Any]
     seed: int
@@ -141,32 +141,32 @@ class Fitting:
     command: str
 
     def run(self, screen: Screen) -> None:
-        """Read, learn, judge, save and tell."""
+        """Read the files, train, save and test the model, and print the result."""
         began = perf_counter()
         if self.test > 0:
             require_files(self.data, "--test")
         unfinished = self._unfinished(screen)
         source = self._open("train", screen)
-        decided = chosen(self.task, source, self.parameters.get("quantiles"))
-        screen.note(f"{_size(source)}. Task: {decided.task} ({decided.why}).")
-        model = self._model(decided, unfinished)
+        choice = choose_task(self.task, source, self.parameters.get("quantiles"))
+        screen.note(f"{_size(source)}. Task: {choice.task} ({choice.why}).")
+        model = self._model(choice, unfinished)
         self._learn(model, source, screen)
-        summary = self._summary(decided, source, perf_counter() - began)
+        summary = self._summary(choice, source, perf_counter() - began)
         self._save(model, summary)
         self.checkpoint.unlink(missing_ok=True)
-        if self.test > 0:  # with the model on disk: a fit is not lost to what happens to test rows
-            summary["scores"] = self._judge(model, screen)
+        if self.test > 0:  # after saving: an error in the test rows does not lose the fit
+            summary["scores"] = self._evaluate(model, screen)
             self._save(model, summary)
         screen.result(*self._result(model, summary))
 
     @property
     def checkpoint(self) -> Path:
-        """Where the fit stands is saved here until it is done."""
+        """The checkpoint file, removed when the fit is done."""
         return self.out.with_name(f"{self.out.name}.checkpoint")
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """What a second run must share with the first to go on with it."""
+        """The options that a resumed run must share with the first."""
         fixed = {k: v for k, v in self.parameters.items() if k not in FREE}
         return {
             "data": list(map(str, self.data)),
@@ -174,10 +174,10 @@ class Fitting:
             "seed": self.seed,
             "test": self.test,
             "parameters": {name: repr(value) for name, value in sorted(fixed.items())},
-        } | self.reading.settings()
+        } | self.options.settings()
 
     def _open(self, part: Part, screen: Screen) -> FileSource:
-        return self.reading.open(
+        return self.options.open(
             self.data, screen, split=self._split(part), memory=self.parameters.get("memory_budget")
         )
 
@@ -187,7 +187,7 @@ class Fitting:
         return Split(part, self.test, self.seed) if self.test > 0 else None
 
     def _unfinished(self, screen: Screen) -> Any:
-        """Return the model of the checkpoint, if there is one to go on with."""
+        """Return the model of the checkpoint, None without --resume or without a checkpoint."""
         import bochner
 
         if not self.resume:
@@ -209,23 +209,23 @@ class Fitting:
             )
         return bochner.load(self.checkpoint)
 
-    def _model(self, decided: Chosen, unfinished: Any) -> Any:
+    def _model(self, choice: TaskChoice, unfinished: Any) -> Any:
         asked = self.parameters | {"random_state": self.seed}
         if unfinished is None:
-            return estimator(decided.task, asked)
+            return make_estimator(choice.task, asked)
         free = {k: v for k, v in asked.items() if k in FREE}
         return unfinished.set_params(**free)
 
     def _learn(self, model: Any, source: FileSource, screen: Screen) -> None:
         import bochner
 
-        kept: list[Any] = []
-        if not isinstance(model, bochner.KernelGaussianProcess):  # it is no single iterative run
+        checkpoints: list[Any] = []
+        if not isinstance(model, bochner.KernelGaussianProcess):  # has no checkpoints
             settings = {"settings": self.settings}
-            kept = [bochner.Checkpoint(self.checkpoint, self.checkpoint_every, settings)]
+            checkpoints = [bochner.Checkpoint(self.checkpoint, self.checkpoint_every, settings)]
         try:
-            with watched(screen, self.parameters.get("max_seconds")) as watching:
-                model.set_params(callbacks=[*watching, *kept])
+            with progress_callbacks(screen, self.parameters.get("max_seconds")) as callbacks:
+                model.set_params(callbacks=[*callbacks, *checkpoints])
                 model.fit(source)
         except KeyboardInterrupt:
             raise self._interrupted(screen) from None
@@ -240,20 +240,20 @@ class Fitting:
             INTERRUPTED,
         )
 
-    def _judge(self, model: Any, screen: Screen) -> dict[str, float]:
-        from bochner.cli.work.evaluation import judged
+    def _evaluate(self, model: Any, screen: Screen) -> dict[str, float]:
+        from bochner.cli.work.evaluation import evaluate_model
 
         try:
             with closing(self._open("test", screen)) as source:
-                return judged(model, source).scores
+                return evaluate_model(model, source).scores
         except ValueError as error:
             raise ValueError(f"{self.out} is fitted, but not judged. {error}") from error
         except KeyboardInterrupt:
             raise screen.error(f"interrupted; {self.out} is fitted.", INTERRUPTED) from None
 
-    def _summary(self, decided: Chosen, source: FileSource, seconds: float) -> dict[str, Any]:
+    def _summary(self, choice: TaskChoice, source: FileSource, seconds: float) -> dict[str, Any]:
         return {
-            "task": decided.task.value,
+            "task": choice.task.value,
             "files": list(source.paths),
             "training_rows": source.n_rows,
             "skipped_rows": source.skipped.count,
@@ -277,10 +277,10 @@ class Fitting:
             "stopped_because": model.__dict__.get("stopped_because_"),
             "plan": str(model.plan_) if "plan_" in model.__dict__ else None,
         }
-        told = "; ".join(f"{name} {value:.4g}" for name, value in summary["scores"].items())
+        scores = "; ".join(f"{name} {value:.4g}" for name, value in summary["scores"].items())
         line = f"{self.out} ({amount(size)}): {type(model).__name__} of {_rows(summary)}"
         line += f" in {duration(summary['total_seconds'])}"
-        lines = [f"{line}{'; test rows: ' if told else ''}{told}."]
+        lines = [f"{line}{'; test rows: ' if scores else ''}{scores}."]
         if record["stopped_because"]:
             lines.append(f"It ended because {record['stopped_because']}.")
         return record, lines

@@ -1,4 +1,4 @@
-"""Pages: reports of what a command has found."""
+"""Reports of one model and of data files."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.cli.work.evaluation import Judgement
+from bochner.cli.work.evaluation import EvaluationResult
 from bochner.data import FileSource
 from bochner.report import Column, DataSummary, Report, Run, require
 
 if TYPE_CHECKING:
-    from bochner.cli.work.reading import Trained
+    from bochner.cli.work.reading import LoadedModel
 
-SUMMARISED = 65_536  # rows at most, for the columns' ranges and the target's distribution
+SUMMARISED = 65_536  # rows at most
 
 
 def require_page(path: Path) -> None:
-    """Refuse a page that could not be written, before the work begins."""
+    """Raise if a report cannot be written, before the work begins."""
     require()
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"The page is HTML, so its name ends in .html; got {path}.")
@@ -27,19 +27,21 @@ def require_page(path: Path) -> None:
         raise ValueError(f"There is no directory {path.parent}; make it first.")
 
 
-def page_of_one(fitted: Trained, judgement: Judgement, source: FileSource, command: str) -> Report:
+def model_report(
+    fitted: LoadedModel, result: EvaluationResult, source: FileSource, command: str
+) -> Report:
     """Return the report of one model on rows with known targets."""
-    if judgement.predictions is None:
+    if result.predictions is None:
         raise ValueError("There is no page for novelty detectors; leave --report.")
     seconds = fitted.header.summary.get("total_seconds")
-    run = Run.described(fitted.model, judgement.predictions, seconds=seconds)
+    run = Run.described(fitted.model, result.predictions, seconds=seconds)
     digests = {"model": fitted.header.digest}
     title = ", ".join(Path(path).name for path in source.paths[:3])
-    return Report(title, summary(source), [run], command=command, digests=digests)
+    return Report(title, summarize(source), [run], command=command, digests=digests)
 
 
-def summary(source: FileSource, test_rows: int | None = None) -> DataSummary:
-    """Return what the columns of a source hold, ranges from a sample of its rows."""
+def summarize(source: FileSource, test_rows: int | None = None) -> DataSummary:
+    """Return a summary of the columns, with ranges from a sample of the rows."""
     schema, sample = source.schema, source.sample(SUMMARISED)
     y = np.asarray(sample.y)
     ranges = _ranges(sample.X.tocsc() if schema.sparse else sample.X)
@@ -59,7 +61,7 @@ def summary(source: FileSource, test_rows: int | None = None) -> DataSummary:
 
 
 def _ranges(X: Any) -> NDArray[np.float64]:
-    """Return the lowest, mean and highest number of each column; sparse rows stay sparse."""
+    """Return minimum, mean and maximum of each column; sparse rows stay sparse."""
     ends = (X.min(axis=0), X.mean(axis=0, dtype=np.float64), X.max(axis=0))
     flat = (end.toarray() if hasattr(end, "toarray") else np.asarray(end) for end in ends)
     return np.stack([end.ravel().astype(np.float64) for end in flat])

@@ -1,4 +1,4 @@
-"""Predictions: what a model says of rows, as named columns."""
+"""Predictions as named columns."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bochner import (
     KernelNoveltyDetector,
     KernelQuantileRegressor,
 )
-from bochner.cli.work.reading import Trained
+from bochner.cli.work.reading import LoadedModel
 from bochner.data import as_source
 
 Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is to be told beside the prediction itself."""
+class PredictionOptions:
+    """What to write beside the predictions."""
 
     probabilities: bool = False
     deviations: bool = False
@@ -31,7 +31,7 @@ class Wanted:
     rows_at_once: int = 65_536
 
     def require(self, model: Any) -> None:
-        """Refuse what a model cannot tell."""
+        """Raise if a model does not provide these outputs."""
         name = type(model).__name__
         if self.probabilities and not hasattr(model, "predict_proba"):
             raise ValueError(
@@ -62,19 +62,19 @@ class Wanted:
             raise ValueError(f"Quantiles lie between 0 and 1; got {list(self.quantiles)}.")
 
 
-def predicted(fitted: Trained, X: Any, wanted: Wanted) -> Columns:
-    """Return the predictions of rows that are numbers already, under the target's name."""
+def predict_columns(fitted: LoadedModel, X: Any, options: PredictionOptions) -> Columns:
+    """Return the predictions of numeric rows, under the names of the targets."""
     model, rows = fitted.model, as_source(X)
     names = fitted.schema.targets or ("prediction",)
     if isinstance(model, KernelQuantileRegressor):
-        return _quantiles(model, rows, wanted)
-    if isinstance(model, KernelGaussianProcess) and (wanted.deviations or wanted.quantiles):
-        return _normal(model, rows, names, wanted)
+        return _quantiles(model, rows, options)
+    if isinstance(model, KernelGaussianProcess) and (options.deviations or options.quantiles):
+        return _normal(model, rows, names, options)
     if isinstance(model, KernelNoveltyDetector):
         decision = model.decision_function(rows)
         return {"inside": np.where(decision >= 0, 1, -1), "score": decision}
     columns = _named(names, model.predict(rows))
-    if wanted.probabilities and isinstance(model, KernelClassifier):
+    if options.probabilities and isinstance(model, KernelClassifier):
         chances = model.predict_proba(rows)
         labels = [f"probability of {label}" for label in model.classes_]
         columns |= dict(zip(labels, chances.T, strict=True))
@@ -88,22 +88,22 @@ def _named(names: tuple[str, ...], values: NDArray[Any]) -> Columns:
     return dict(zip(names, values.T, strict=True))
 
 
-def _quantiles(model: Any, rows: Any, wanted: Wanted) -> Columns:
+def _quantiles(model: Any, rows: Any, options: PredictionOptions) -> Columns:
     shares = [float(share) for share in np.atleast_1d(model.quantiles)]
     found = model.predict(rows).reshape(rows.n_rows, -1)
-    chosen = wanted.quantiles or shares
+    chosen = options.quantiles or shares
     return {f"quantile {share:g}": found[:, shares.index(share)] for share in chosen}
 
 
-def _normal(model: Any, rows: Any, names: tuple[str, ...], wanted: Wanted) -> Columns:
+def _normal(model: Any, rows: Any, names: tuple[str, ...], options: PredictionOptions) -> Columns:
     mean, deviation = (values.reshape(rows.n_rows, -1) for values in _moments(model, rows))
     columns = _named(names, mean)
     many = mean.shape[1] > 1
     for name, centre, width in zip(list(columns), mean.T, deviation.T, strict=True):
         of = f" of {name}" if many else ""
-        if wanted.deviations:
+        if options.deviations:
             columns[f"standard deviation{of}"] = width
-        for share in wanted.quantiles or ():
+        for share in options.quantiles or ():
             columns[f"quantile {share:g}{of}"] = centre + ndtri(share) * width
     return columns
 

@@ -1,4 +1,4 @@
-"""How a command's options say that data and model files are to be read."""
+"""Reading of data and model files as the options of a command say."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bochner import load, read_header
-from bochner.cli.quantities import amount, listed
+from bochner.cli.quantities import split_names
 from bochner.cli.screen import Screen
 from bochner.estimators.inputs.schemas import schema_of
+from bochner.wording import amount
 
 if TYPE_CHECKING:
     from bochner.data import FileSource, ReadingProgress, Schema, Split
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from bochner.data.files.schema.schema import Missing
     from bochner.persist import Header
 
-MOST_TOLD = 3  # malformed rows
+MOST_SHOWN = 3  # malformed rows
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Columns, and what becomes of missing numbers and malformed rows."""
+class DataOptions:
+    """The options about data: columns, missing numbers, malformed rows, format."""
 
     target: tuple[str, ...] = ()
     weight: str | None = None
@@ -38,7 +39,7 @@ class Reading:
     def open(
         self, data: list[str], screen: Screen, *, split: Split | None = None, memory: Any = None
     ) -> FileSource:
-        """Read the files once to learn what they hold, with a bar."""
+        """Open training files; one pass with a progress bar finds their schema."""
         from bochner.data import open_source
 
         with ReadingBar(screen) as bar:
@@ -57,12 +58,12 @@ class Reading:
                 memory=memory,
                 progress=bar,
             )
-        tell_skipped(source, screen)
-        tell_unnamed(source, screen)
+        report_skipped(source, screen)
+        report_unnamed(source, screen)
         return source
 
     @staticmethod
-    def asked(
+    def of(
         target: list[str] | None,
         weight: str | None,
         columns: list[str] | None,
@@ -73,18 +74,26 @@ class Reading:
         on_error: Any,
         format: Any,
         header: Any,
-    ) -> Reading:
-        """Return the reading that options ask for."""
-        names = (listed(target), weight, listed(columns), listed(drop), listed(categorical))
-        kind = None if format is None else format.value
-        return Reading(*names, missing.value, on_error.value, kind, header.literal)
+    ) -> DataOptions:
+        """Return the record of options as the command line gives them."""
+        return DataOptions(
+            split_names(target),
+            weight,
+            split_names(columns),
+            split_names(drop),
+            split_names(categorical),
+            missing.value,
+            on_error.value,
+            None if format is None else format.value,
+            header.literal,
+        )
 
     def settings(self) -> dict[str, Any]:
-        """Return what a second run must share with the first to go on with it."""
+        """Return the options that a resumed run must share with the first."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
 
-def opened_like(
+def open_like(
     data: list[str],
     schema: Schema,
     screen: Screen,
@@ -94,7 +103,7 @@ def opened_like(
     format: Format | None = None,
     split: Split | None = None,
 ) -> FileSource:
-    """Open new files that hold what a model was fitted to."""
+    """Open new files with the schema of a model."""
     from bochner.data import open_source
 
     with ReadingBar(screen) as bar:
@@ -110,7 +119,7 @@ def opened_like(
 
 
 def require_files(data: list[str], purpose: str) -> None:
-    """Refuse standard input where rows are read twice: to learn from some, to judge by others."""
+    """Raise for standard input where training and test rows are read in two passes."""
     if "-" in data:
         raise ValueError(
             f"Standard input can be read only once, but {purpose} reads rows to learn from, then "
@@ -118,17 +127,17 @@ def require_files(data: list[str], purpose: str) -> None:
         )
 
 
-def tell_skipped(source: FileSource, screen: Screen) -> None:
-    """Say how many malformed rows were left out, and which were the first."""
+def report_skipped(source: FileSource, screen: Screen) -> None:
+    """Print the number of malformed rows, and the first of them."""
     skipped = source.skipped
     if skipped.count > 0:
         screen.note(f"Skipped {skipped.count:,} malformed row(s):")
-        for sentence in skipped.first[:MOST_TOLD]:
+        for sentence in skipped.first[:MOST_SHOWN]:
             screen.note(f"  {sentence}")
 
 
-def tell_unnamed(source: FileSource, screen: Screen) -> None:
-    """Say that a column without a name, which may be an index, is learned from as well."""
+def report_unnamed(source: FileSource, screen: Screen) -> None:
+    """Print a note about each column without a name, which may be an index."""
     from bochner.data.files.formats.dialect import UNNAMED
 
     for name in source.schema.names:
@@ -145,7 +154,7 @@ def _one_or_several(target: tuple[str, ...]) -> Any:
 
 
 class ReadingBar:
-    """A bar for the first pass over the files, with the time that is left."""
+    """A progress bar for the first pass over the files."""
 
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
@@ -163,12 +172,12 @@ class ReadingBar:
         if self.screen.quiet:
             return
         if self._bar is None:
-            self._bar = self._opened()
+            self._bar = self._start()
             self._task = self._bar.add_task("read", total=progress.bytes_total, note="")
         note = f"{amount(progress.bytes_read)}  {progress.rows:,} rows"
         self._bar.update(self._task, completed=progress.bytes_read, note=note)
 
-    def _opened(self) -> Any:
+    def _start(self) -> Any:
         from rich.progress import (
             BarColumn,
             Progress,
@@ -188,15 +197,15 @@ class ReadingBar:
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A fitted estimator, the header of its file, and what rows it takes."""
+class LoadedModel:
+    """A fitted estimator, the header of its file, and the schema of its rows."""
 
     model: Any
     header: Header
     schema: Schema
 
-    def named(self, target: tuple[str, ...]) -> Schema:
-        """Return the schema with the column that holds the target, where the model knows none."""
+    def schema_with_target(self, target: tuple[str, ...]) -> Schema:
+        """Return the schema with other target columns, or the model's own if none are given."""
         if not target:
             return self.schema
         labels = self.header.labels
@@ -205,7 +214,7 @@ class Trained:
         return replace(self.schema, targets=target, labels=kind, flat=len(target) == 1)
 
     def split(self, part: Literal["all", "train", "test"]) -> Split | None:
-        """Return the rows of a file that were left out of the fit, or those that were not."""
+        """Return the split of `fit --test`: its test rows, its training rows, or None for all."""
         from bochner.data import Split
 
         if part == "all":
@@ -219,8 +228,8 @@ class Trained:
         return Split(part, float(test["share"]), int(test["seed"]))
 
 
-def trained(path: Path) -> Trained:
-    """Load a model that can predict."""
+def load_model(path: Path) -> LoadedModel:
+    """Load a model; raise if it has no predictions."""
     header = read_header(path)
     model = load(path)
     if not hasattr(model, "predict") or not header.columns:
@@ -228,4 +237,4 @@ def trained(path: Path) -> Trained:
             f"{path} holds a {header.model}, which predicts nothing; the command line takes models "
             "that `bochner fit` writes."
         )
-    return Trained(model, header, schema_of(model))
+    return LoadedModel(model, header, schema_of(model))

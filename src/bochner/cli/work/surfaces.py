@@ -1,4 +1,4 @@
-"""The picture of the demo: the true surface, the learned one, and how far they are apart."""
+"""The picture of the demo: the true surface, the learned one and the error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BAR: dict[str, Any] = {"aspect": 25, "pad": 0.02}
 
 
 def draw(predict: Callable[[NDArray[Any]], NDArray[Any]], title: str, path: Path) -> None:
-    """Draw a learned function beside the truth; the file appears when it is complete."""
+    """Draw a learned function beside the truth, and write the picture."""
     points = grid()
     truth, learned = surface(RadialWave.truth(points)), surface(predict(points))
     error = np.abs(learned - truth)
@@ -32,7 +32,7 @@ def draw(predict: Callable[[NDArray[Any]], NDArray[Any]], title: str, path: Path
     panel(axes[0], truth, "the truth", **scale)
     image = panel(axes[1], learned, title, **scale)
     figure.colorbar(image, ax=list(axes[:2]), label="f(x)", **BAR)
-    # The tip of the wave is a cusp, where the error is several times that of everywhere else.
+    # The wave has a cusp, where the error is several times that elsewhere.
     most = float(np.quantile(error, 0.999))
     image = panel(axes[2], error, "absolute error", vmin=0.0, vmax=most, cmap="magma")
     figure.colorbar(image, ax=axes[2], label="|learned - truth|", extend="max", **BAR)
@@ -41,7 +41,7 @@ def draw(predict: Callable[[NDArray[Any]], NDArray[Any]], title: str, path: Path
 
 
 def grid() -> NDArray[np.float32]:
-    """Return the points of a square grid over the data, row by row from below."""
+    """Return the points of a square grid, row by row."""
     side = np.linspace(-HALF_WIDTH, HALF_WIDTH, POINTS, dtype=np.float32)
     first, second = np.meshgrid(side, side)
     return np.column_stack([first.ravel(), second.ravel()])
@@ -63,7 +63,7 @@ def panel(axes: Any, values: NDArray[Any], title: str, **colours: Any) -> Any:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a PNG under a temporary name beside its place, then give it its own."""
+    """Write a PNG to a temporary file in the same folder, then rename it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         FigureCanvasAgg(figure).print_png(temporary)

@@ -1,4 +1,4 @@
-"""Table files: named columns written part by part, which are there as a whole or not at all."""
+"""Writers of tables, batch by batch; the file appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Columns = dict[str, NDArray[Any]]
 NO_ROWS = "There are no rows to write: the data have none. Nothing was written."
 
 
-class TableFile(ABC):
-    """A file that columns are written to; after an error there is what was there before."""
+class TableWriter(ABC):
+    """Writes named columns to a file; after an error the former file is unchanged."""
 
-    def __init__(self, opened: AbstractContextManager[BinaryIO]) -> None:
-        self._opened = opened
+    def __init__(self, context: AbstractContextManager[BinaryIO]) -> None:
+        self._context = context
         self.file: BinaryIO
 
     def __enter__(self) -> Self:
-        self.file = self._opened.__enter__()
+        self.file = self._context.__enter__()
         return self
 
     def __exit__(
@@ -39,41 +39,41 @@ class TableFile(ABC):
         at: TracebackType | None,
     ) -> None:
         try:
-            self.end() if error is None else self.give_up()
+            self.finish() if error is None else self.abort()
         except BaseException as last:
-            self._opened.__exit__(type(last), last, last.__traceback__)
+            self._context.__exit__(type(last), last, last.__traceback__)
             raise
-        self._opened.__exit__(kind, error, at)
+        self._context.__exit__(kind, error, at)
 
     @abstractmethod
     def write(self, columns: Columns) -> None:
         """Add some rows."""
 
-    def end(self) -> None:  # noqa: B027
-        """Write what belongs at the end, if anything does."""
+    def finish(self) -> None:  # noqa: B027
+        """Write the end of the file. Does nothing by default."""
 
-    def give_up(self) -> None:  # noqa: B027
-        """Let go of what is open, after an error."""
+    def abort(self) -> None:  # noqa: B027
+        """Release resources after an error. Does nothing by default."""
 
 
-class CsvTable(TableFile):
-    """Text with a line of names; numbers are written so that they are read back the same."""
+class CsvWriter(TableWriter):
+    """CSV with a header row; numbers are written with all digits that a reader needs."""
 
-    begun = False
+    has_header = False
 
     def write(self, columns: Columns) -> None:
         """Add some rows."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        if not self.begun:
+        if not self.has_header:
             writer.writerow(columns)
-            self.begun = True
+            self.has_header = True
         writer.writerows(zip(*(_cells(column) for column in columns.values()), strict=True))
         self.file.write(text.getvalue().encode())
 
-    def end(self) -> None:
-        """Refuse a file without even names."""
-        if not self.begun:
+    def finish(self) -> None:
+        """Raise if there are no rows."""
+        if not self.has_header:
             raise ValueError(NO_ROWS)
 
 
@@ -84,8 +84,8 @@ def _cells(column: NDArray[Any]) -> list[Any]:
     return ["" if cell is None else cell for cell in cells.tolist()]
 
 
-class ParquetTable(TableFile):
-    """Apache Parquet, a row group for each part."""
+class ParquetWriter(TableWriter):
+    """Apache Parquet, a row group for each batch."""
 
     _writer: Any = None
 
@@ -97,33 +97,33 @@ class ParquetTable(TableFile):
             self._writer = arrow.parquet.ParquetWriter(self.file, table.schema)
         self._writer.write_table(table)
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Write the index of the row groups."""
         if self._writer is None:
             raise ValueError(NO_ROWS)
         self._writer.close()
 
-    def give_up(self) -> None:
-        """Close the writer, which would complain of the closed file later."""
+    def abort(self) -> None:
+        """Close the Parquet writer."""
         if self._writer is not None:
             self._writer.close()
 
 
 def _typed(arrow: Any, column: NDArray[Any]) -> Any:
-    """Return a column as text where all of its first cells are missing: later ones may not be."""
+    """Return an Arrow column; one whose cells are all missing is text, as later cells may be."""
     found = arrow.array(column)
     return found.cast(arrow.string()) if arrow.types.is_null(found.type) else found
 
 
-class ArrayFile(TableFile):
-    """One array of numbers for NumPy, a column for each name; text is refused."""
+class NpyWriter(TableWriter):
+    """A NumPy array of numbers, one column for each name; text is an error."""
 
-    def __init__(self, opened: AbstractContextManager[BinaryIO]) -> None:
-        super().__init__(opened)
+    def __init__(self, context: AbstractContextManager[BinaryIO]) -> None:
+        super().__init__(context)
         self._shape, self._dtype = (0, 0), np.dtype(np.float64)
 
     def write(self, columns: Columns) -> None:
-        """Add some rows; the header, whose length is always the same, is written again at last."""
+        """Add some rows; `finish` rewrites the header, which has a fixed length."""
         rows = np.column_stack(list(columns.values()))
         if rows.dtype.kind not in "fiub":
             raise ValueError("A .npy file holds numbers, but these columns hold text: give .csv.")
@@ -133,7 +133,7 @@ class ArrayFile(TableFile):
         self.file.write(np.ascontiguousarray(rows.astype(self._dtype)).tobytes())
         self._shape = (self._shape[0] + len(rows), rows.shape[1])
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Write the number of rows into the header."""
         if self._shape[0] == 0:
             raise ValueError(NO_ROWS)
@@ -149,10 +149,10 @@ class ArrayFile(TableFile):
         np.lib.format.write_array_header_1_0(self.file, described)
 
 
-class SparseTable(TableFile):
-    """Text in the svmlight format: the first column is the label, zeros of the others are left out.
+class SvmlightWriter(TableWriter):
+    """The svmlight format: the first column is the label, zeros of the others are omitted.
 
-    Columns are counted from 1.
+    Column indices begin at 1.
     """
 
     def write(self, columns: Columns) -> None:
@@ -171,22 +171,22 @@ def _line(label: float, row: NDArray[np.float64]) -> str:
     return f"{label!r} {' '.join(f'{place}:{value!r}' for place, value in pairs)}".rstrip() + "\n"
 
 
-TABLES: dict[str, type[TableFile]] = {
-    ".csv": CsvTable,
-    ".parquet": ParquetTable,
-    ".npy": ArrayFile,
+TABLES: dict[str, type[TableWriter]] = {
+    ".csv": CsvWriter,
+    ".parquet": ParquetWriter,
+    ".npy": NpyWriter,
 }
-SPARSE: dict[str, type[TableFile]] = {
-    ".svm": SparseTable,
-    ".svmlight": SparseTable,
-    ".libsvm": SparseTable,
+SPARSE: dict[str, type[TableWriter]] = {
+    ".svm": SvmlightWriter,
+    ".svmlight": SvmlightWriter,
+    ".libsvm": SvmlightWriter,
 }
 
 
-def table_file(path: str, kinds: dict[str, type[TableFile]] = TABLES) -> TableFile:
-    """Return the kind of file that the ending of a name asks for; "-" is standard output."""
+def table_writer(path: str, kinds: dict[str, type[TableWriter]] = TABLES) -> TableWriter:
+    """Return the writer for the suffix of a path; "-" is standard output."""
     if path == "-":
-        return CsvTable(nullcontext(sys.stdout.buffer))
+        return CsvWriter(nullcontext(sys.stdout.buffer))
     kind = kinds.get(Path(path).suffix.lower())
     if kind is None:
         raise ValueError(f"The file to write must end in {', '.join(kinds)}; got {path}.")

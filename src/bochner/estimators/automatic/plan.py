@@ -21,6 +21,7 @@ from bochner.features.codes.store import fits
 from bochner.kernels import Kernel, ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, RoundedAbsolute, Smooth
 from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver
+from bochner.wording import amount, rough_duration
 
 # Measured on cores with AVX2, to compare methods by orders of magnitude: `max_seconds` is what
 # limits the time.
@@ -202,8 +203,8 @@ class Plan:
         if self.cost is None:
             return text
         return (
-            f"{text} It is expected to take about {_duration(self.cost.seconds)} and "
-            f"{_amount(self.cost.bytes)} of memory beside the data."
+            f"{text} It is expected to take about {rough_duration(self.cost.seconds)} and "
+            f"{amount(max(self.cost.bytes, 1e6))} of memory beside the data."
         )
 
 
@@ -363,13 +364,3 @@ def _on_bins(inputs: PlanInputs, why: str) -> Plan:
 
 def _named(component: Any) -> str:
     return component if isinstance(component, str) else " ".join(repr(component).split())
-
-
-def _amount(size: int) -> str:
-    return f"{size / 1e9:.2g} GB" if size >= 1e8 else f"{max(size, 1e6) / 1e6:.0f} MB"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 1.5:
-        return "a second"
-    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"

@@ -18,7 +18,6 @@ from bochner.estimators.automatic.plan import FEW_ROWS
 from bochner.estimators.fitting.setup import in_single_precision
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import Labels, Targets
-from bochner.estimators.parameters.ranges import seed_of
 from bochner.estimators.parameters.settings import FitSettings
 from bochner.features import Centers, FeatureMap
 from bochner.kernels import Kernel, Laplacian, Stretched
@@ -27,9 +26,10 @@ from bochner.losses import Loss, RoundedAbsolute, Smooth, Squared, deviations
 from bochner.losses.rounded_absolute import quantile_of
 from bochner.solvers import Solver
 from bochner.tuning import Sample, Tuned, Tuning
-from bochner.tuning.exact import require_shift_invariant, searched
-from bochner.tuning.gradients import chosen, fitting
+from bochner.tuning.exact import require_shift_invariant, search_kernel
+from bochner.tuning.gradients import choose_kernel, tune_kernel
 from bochner.tuning.tuning import deadline
+from bochner.validation import seed_of
 
 MANY_COLUMNS = 256  # for which a search takes long
 MOST_COLUMNS = 5_000
@@ -146,7 +146,7 @@ class KernelTuning:
             sample = self._sample(tuning, seed)
             tuned = tuning.search(sample, seed, settings.max_seconds)
             late = time.perf_counter() > deadline(began, settings.max_seconds)
-            found = self._with_kernel(sample.through(tuned.warping), tuned, seed, late)
+            found = self._with_kernel(sample.warped(tuned.warping), tuned, seed, late)
         return replace(found, seconds=time.perf_counter() - began)
 
     def _tune_bandwidth(self) -> TunedKernel:
@@ -167,14 +167,14 @@ class KernelTuning:
             columns = sample.n_columns
             scales = np.ones(columns) if no_scales else given_scales(settings.scales, columns)
             if is_auto(given):
-                best = chosen(sample, scales, seed, tuning.linear_map)
+                best = choose_kernel(sample, scales, seed, tuning.linear_map)
                 return TunedKernel(None, best.kernel, best.ridge, time.perf_counter() - began)
             end = deadline(began, settings.max_seconds)
             if laplacian:
                 bandwidth, ridge = tuning.bandwidth(sample, scales, seed, end)
             else:
                 _refuse_categories(given, sample)
-                best = searched(given, sample, scales, seed, end)
+                best = search_kernel(given, sample, scales, seed, end)
                 bandwidth, ridge = best.inner.bandwidth, best.ridge  # type: ignore[attr-defined]
         kernel = scaled_kernel(replace(given, bandwidth=bandwidth), settings.scales)
         return TunedKernel(None, kernel, ridge, time.perf_counter() - began)
@@ -189,7 +189,9 @@ class KernelTuning:
             return laplacian
         if is_auto(given):
             # Scales that did not help one kernel are not to come back with another.
-            best = chosen(sample, scales, seed, tuning.linear_map, follow=tuned.helped)
+            best = choose_kernel(
+                sample, scales, seed, tuning.linear_map, refine_scales=tuned.helped
+            )
             if isinstance(best.inner, Laplacian):
                 return laplacian
             return TunedKernel(tuned, best.kernel, best.ridge)
@@ -197,7 +199,7 @@ class KernelTuning:
             if has_auto_bandwidth(given):
                 _refuse_categories(given, sample)
             return TunedKernel(tuned, scaled_kernel(given, scales), tuned.ridge)
-        best = fitting(Kernel.resolve(given), sample, scales, seed, tuning.linear_map)
+        best = tune_kernel(Kernel.resolve(given), sample, scales, seed, tuning.linear_map)
         return TunedKernel(tuned, best.kernel, best.ridge)
 
     def _given_kernel(self) -> Kernel:

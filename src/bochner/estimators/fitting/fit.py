@@ -54,7 +54,6 @@ from bochner.estimators.fitting.setup import (
 )
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets
-from bochner.estimators.parameters.ranges import seed_of
 from bochner.estimators.parameters.settings import FitSettings
 from bochner.features import Centers, FeatureMap, prepare
 from bochner.kernels import Kernel
@@ -64,6 +63,7 @@ from bochner.solvers import Backfitting, Solver
 from bochner.stopping import OnePass
 from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, begun, run
 from bochner.training.progress import Progress, Reason
+from bochner.validation import seed_of
 
 UNFINISHED = Reason("it has not ended", converged=False)
 # On bins quantiles in the tails have few rows to go by; short steps that end early need no more.

@@ -30,15 +30,6 @@ from bochner.estimators.gaussian_process.fit import (
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, recipe_of, settled
 from bochner.estimators.inputs.schemas import SourceScore, joined
 from bochner.estimators.inputs.validation import InputValidation, is_stream
-from bochner.estimators.parameters.ranges import (
-    require_callables,
-    require_count,
-    require_jobs,
-    require_memory,
-    require_number,
-    require_one_of,
-    seed_of,
-)
 from bochner.features import Basis, FeatureMap
 from bochner.kernels import Kernel
 from bochner.posterior import FeatureSums, Posterior, Units, Watch
@@ -46,6 +37,16 @@ from bochner.posterior.posterior import drawn, in_batches
 from bochner.solvers import Solver
 from bochner.training.loop import INTERRUPTED
 from bochner.training.progress import Progress
+from bochner.validation import (
+    require_callables,
+    require_count,
+    require_jobs,
+    require_memory,
+    require_not_negative,
+    require_one_of,
+    require_positive,
+    seed_of,
+)
 
 VARIANCES = ("features", "operator", "functions")
 
@@ -100,14 +101,14 @@ class GaussianProcessParameters(InputValidation):
 
     def _check_parameters(self) -> None:
         if not is_auto(self.noise):
-            require_number("noise", self.noise, positive=False)
+            require_not_negative("noise", self.noise)
         require_one_of("variance", self.variance, VARIANCES)
         require_one_of("scale", self.scale, (None, "standard", "range"))
         require_one_of("normalize_y", self.normalize_y, (True, False))
         require_count("likelihood_rows", self.likelihood_rows)
-        require_count("max_passes", self.max_passes, optional=True)
-        require_number("max_seconds", self.max_seconds, positive=True, optional=True)
-        require_number("tol", self.tol, positive=False)
+        require_count("max_passes", self.max_passes, also=(None,))
+        require_positive("max_seconds", self.max_seconds, also=(None,))
+        require_not_negative("tol", self.tol)
         require_callables("callbacks", self.callbacks)
         require_jobs(self.n_jobs)
         require_memory(self.memory_budget)
@@ -328,7 +329,7 @@ class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParamete
         check_is_fitted(self)
         noises = self._noises
         if noise is not None:
-            require_number("noise", noise, positive=True)
+            require_positive("noise", noise)
             noises = noises_in_units(noise, self._units)
         with threads(self.n_jobs):
             return likelihood(self.posterior_, noises, self._units, self.likelihood_rows)

@@ -20,7 +20,6 @@ from bochner.estimators.automatic.defaults import (
 from bochner.estimators.automatic.scales import scaled_kernel
 from bochner.estimators.gaussian_process.likelihood import FIRST_NOISE, learned
 from bochner.estimators.inputs.targets import Numbers
-from bochner.estimators.parameters.ranges import seed_of
 from bochner.features import (
     Basis,
     CenterBasis,
@@ -32,6 +31,7 @@ from bochner.features import (
 )
 from bochner.kernels import Kernel
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
+from bochner.validation import seed_of
 
 if TYPE_CHECKING:
     from bochner.estimators.gaussian_process.gaussian_process import KernelGaussianProcess

@@ -21,10 +21,10 @@ from bochner.estimators.parameters.settings import FitSettings
 from bochner.features import FeatureMap
 from bochner.kernels import Gaussian, Kernel
 from bochner.losses import OneClass
-from bochner.losses.ranges import require_share
 from bochner.solvers import DoublyStochastic
 from bochner.solvers.doubly_stochastic.step_rules import Plain
 from bochner.stopping import Passes, Steps, Stop
+from bochner.validation import require_fraction
 
 MULTIPLIER = 0.35  # of the median: novelty is seen close by
 ENOUGH_STEPS = 64
@@ -182,7 +182,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         )
 
     def _check_parameters(self) -> None:
-        require_share("nu", self.nu)
+        require_fraction("nu", self.nu)
         if isinstance(self.scales, str):
             raise ValueError(
                 "Scales are learned from targets, which a detector has not: scales must be None or "

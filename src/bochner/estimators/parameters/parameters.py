@@ -11,20 +11,21 @@ from bochner.component import Component
 from bochner.estimators.automatic.defaults import default_kernel, is_auto
 from bochner.estimators.automatic.scales import require_scales, scaled_kernel
 from bochner.estimators.parameters.named_components import NamedComponents
-from bochner.estimators.parameters.ranges import (
-    require_callables,
-    require_count,
-    require_jobs,
-    require_memory,
-    require_number,
-    require_one_of,
-)
 from bochner.estimators.parameters.settings import FitSettings
 from bochner.features import FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.solvers import Solver
 from bochner.tuning import Tuning
+from bochner.validation import (
+    require_callables,
+    require_count,
+    require_jobs,
+    require_memory,
+    require_not_negative,
+    require_one_of,
+    require_positive,
+)
 
 
 class Hyperparameters(NamedComponents):
@@ -83,10 +84,10 @@ class Hyperparameters(NamedComponents):
 
     def _check_parameters(self) -> None:
         if not is_auto(self.alpha):
-            require_number("alpha", self.alpha, positive=False)
-        require_number("tol", self.tol, positive=False)
-        require_number("max_seconds", self.max_seconds, positive=True, optional=True)
-        require_count("max_passes", self.max_passes, optional=True)
+            require_not_negative("alpha", self.alpha)
+        require_not_negative("tol", self.tol)
+        require_positive("max_seconds", self.max_seconds, also=(None,))
+        require_count("max_passes", self.max_passes, also=(None,))
         require_one_of("scale", self.scale, (None, "standard", "range"))
         require_one_of("early_stopping", self.early_stopping, (True, False, "auto"))
         require_jobs(self.n_jobs)

@@ -18,14 +18,9 @@ from bochner.estimators.automatic.defaults import features_for_table, is_auto
 from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.inputs.tables import Table, has_categories, validate_table
 from bochner.estimators.parameters.named_components import NamedComponents
-from bochner.estimators.parameters.ranges import (
-    require_count,
-    require_jobs,
-    require_memory,
-    seed_of,
-)
 from bochner.features import DenseBasis, FeatureMap, prepare
 from bochner.kernels import Kernel
+from bochner.validation import require_count, require_jobs, require_memory, seed_of
 
 
 class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComponents):  # type: ignore[misc]

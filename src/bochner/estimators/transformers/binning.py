@@ -15,9 +15,9 @@ from bochner.data import ArraySource
 from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.inputs.tables import Table, has_categories, validate_table
 from bochner.estimators.parameters.named_components import NamedComponents
-from bochner.estimators.parameters.ranges import require_count, require_jobs, seed_of
 from bochner.features import SAMPLE_ROWS, Binning, BinningBasis, BinningDiagnostics, prepare
 from bochner.kernels import Kernel
+from bochner.validation import require_count, require_jobs, seed_of
 
 
 class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComponents):  # type: ignore[misc]

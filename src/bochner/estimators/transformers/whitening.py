@@ -13,14 +13,9 @@ from bochner.compute.pool import each_tile, threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.estimators.fitting.resume import unchanged_on_error
-from bochner.estimators.parameters.ranges import (
-    require_count,
-    require_jobs,
-    require_number,
-    seed_of,
-)
 from bochner.features.dense_basis import ROWS, padded
 from bochner.spectra import Spectrum, singular
+from bochner.validation import require, require_count, require_jobs, require_positive, seed_of
 
 FLOATS = [np.float64, np.float32]
 
@@ -155,6 +150,5 @@ def _shrunk(spectrum: Spectrum, damping: float) -> NDArray[np.float64]:
 
 
 def _require_damping(value: Any) -> None:
-    require_number("damping", value, positive=True)
-    if value > 1:
-        raise ValueError(f"damping must be a positive number of at most 1; got {value!r}.")
+    require_positive("damping", value)
+    require(value <= 1, "damping", value, "a positive number of at most 1")

@@ -14,13 +14,13 @@ from bochner.data import DataSource
 from bochner.estimators.fitting.reporting import warn_of_limits
 from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.inputs.validation import is_stream
-from bochner.estimators.parameters.ranges import require_jobs, seed_of
 from bochner.estimators.two_samples.ratio_fit import RatioFit, divergence, normalised, values
 from bochner.estimators.two_samples.samples import SamplePair, two_sources
 from bochner.estimators.two_samples.streaming_ratio_fit import Course
 from bochner.kernels import Kernel
 from bochner.problem import Expansion
 from bochner.stopping import OnePass, Steps, Stop
+from bochner.validation import require_jobs, seed_of
 
 ENOUGH_STEPS = 16  # through a source that can be read again
 

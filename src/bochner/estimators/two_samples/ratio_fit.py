@@ -14,21 +14,21 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.estimators.automatic.defaults import is_auto, is_precomputed
-from bochner.estimators.parameters.ranges import (
-    require_count,
-    require_memory,
-    require_number,
-    require_one_of,
-)
 from bochner.estimators.two_samples.samples import SamplePair
 from bochner.features import Centers, prepare
 from bochner.kernels import Gaussian, Kernel
 from bochner.losses import DensityDual, Logistic, Loss
-from bochner.losses.ranges import require_share
 from bochner.problem import Expansion, Problem
 from bochner.solvers import Nystroem
 from bochner.stopping import Passes, Solved
 from bochner.training.loop import INTERRUPTED, Solution, run
+from bochner.validation import (
+    require_count,
+    require_fraction,
+    require_memory,
+    require_one_of,
+    require_positive,
+)
 
 LOSSES: dict[str, type[Loss]] = {"exponential": DensityDual, "logistic": Logistic}
 MULTIPLIERS = (4.0, 2.0, 1.0, 0.5)  # the smoothest first
@@ -64,8 +64,8 @@ class RatioFit:
         require_one_of("loss", self.loss, tuple(LOSSES))
         require_count("size", self.size)
         if not is_auto(self.alpha):
-            require_number("alpha", self.alpha, positive=True)
-        require_share("held_out", self.held_out)
+            require_positive("alpha", self.alpha)
+        require_fraction("held_out", self.held_out)
         require_memory(self.memory)
         if is_precomputed(self.kernel):
             raise ValueError(

@@ -14,16 +14,11 @@ from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
 from bochner.estimators.automatic.defaults import is_auto
-from bochner.estimators.parameters.ranges import (
-    require_count,
-    require_jobs,
-    require_one_of,
-    seed_of,
-)
 from bochner.estimators.two_samples.samples import Pair, paired, two_samples
 from bochner.estimators.two_samples.witness import KernelWitness
 from bochner.features import map_of, prepare
 from bochner.kernels import Gaussian, Kernel
+from bochner.validation import require_count, require_jobs, require_one_of, seed_of
 
 Array = NDArray[np.float64]
 

@@ -18,6 +18,7 @@ from bochner.features.binning.binning_basis import BinningBasis, Grid
 from bochner.features.feature_map import FeatureMap
 from bochner.kernels import Kernel, Separable
 from bochner.kernels.kernel import is_separable, separable
+from bochner.validation import require_count
 
 FEW_GRIDS, MANY_GRIDS = 64, 512  # where their number is open
 FEW_ENTRIES = 24_000_000  # rows times grids times outputs: a second or two
@@ -83,7 +84,8 @@ class Binning(FeatureMap, name="binning"):
         """Return a basis of grids in which no bin is known yet."""
         kernel, n_columns = separable(kernel), sample.X.shape[1]
         _require_whole(sample.X, self.categories(n_columns))
-        numbers = range(_checked_grids(self.grids))
+        require_count("grids", self.grids, also=("auto",))
+        numbers = range(FEW_GRIDS if isinstance(self.grids, str) else int(self.grids))
         categorical = self.categories(n_columns)
         grids = tuple(drawn(kernel, n_columns, categorical, seed, r) for r in numbers)
         return BinningBasis(grids, kernel.variance, memory_budget(memory))
@@ -167,14 +169,6 @@ def drawn(
             multiplier[j] = 0
         inverse[j], shift[j] = 1.0, 0.0
     return Grid(inverse, shift, multiplier)
-
-
-def _checked_grids(grids: Any) -> int:
-    if isinstance(grids, str) and grids == "auto":
-        return FEW_GRIDS
-    if isinstance(grids, Integral) and not isinstance(grids, bool) and int(grids) >= 1:
-        return int(grids)
-    raise ValueError(f"grids must be 'auto' or a whole number from 1 on; got {grids!r}.")
 
 
 def _require_whole(X: Any, categorical: tuple[int, ...]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import sqrt
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from bochner.features.feature_map import FeatureMap, whole_draws
 from bochner.features.random.fourier import FourierBasis
 from bochner.features.random.random_basis import RandomBasis
 from bochner.kernels import Kernel
+from bochner.validation import require_count, require_positive
 
 WINDOW = 512  # functions of the other basis among which some are looked for at a time
 LEVERAGE = 0x1E7E2  # keeps these draws apart from others of the same seed
@@ -213,17 +213,8 @@ class Leverage(FeatureMap, name="leverage"):
 
     def _check(self) -> None:
         for name in ("size", "pool", "rows"):
-            given = getattr(self, name)
-            if not isinstance(given, Integral) or isinstance(given, bool) or given < 1:
-                raise ValueError(
-                    f"{name} of Leverage must be a whole number from 1 on; got {given!r}."
-                )
-        valid = isinstance(self.ridge, Real) and not isinstance(self.ridge, bool)
-        valid = valid and 0 < float(self.ridge) < np.inf
-        if self.ridge != "auto" and not valid:
-            raise ValueError(
-                f"ridge of Leverage must be 'auto' or a positive number; got {self.ridge!r}."
-            )
+            require_count(f"{name} of Leverage", getattr(self, name))
+        require_positive("ridge of Leverage", self.ridge, also=("auto",))
 
 
 def _systematic(

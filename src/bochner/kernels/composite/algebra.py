@@ -15,12 +15,12 @@ from bochner.kernels.kernel import (
     ShiftInvariant,
     is_separable,
     part,
-    positive,
     separable,
     shift_invariant,
 )
 from bochner.kernels.prepared import Against, Combined, Moved, Multiplied
 from bochner.kernels.rows import Array, Rows, centred, mean
+from bochner.validation import FINITE, require_positive
 
 
 @dataclass
@@ -163,7 +163,7 @@ class Scaled(ShiftInvariant, Separable):
 
     def check(self) -> None:
         """Raise a ValueError if the factor or the kernel cannot be used."""
-        positive(self.factor, "The factor of Scaled")
+        require_positive("The factor of Scaled", self.factor, FINITE)
         shift_invariant(self.kernel).check()
 
     def resolved(self, X: Rows, rng: Random) -> Self:
@@ -316,7 +316,7 @@ class GeneralScaled(Kernel):
 
     def check(self) -> None:
         """Raise a ValueError if the factor or the kernel cannot be used."""
-        positive(self.factor, "The factor of GeneralScaled")
+        require_positive("The factor of GeneralScaled", self.factor, FINITE)
         part(self.kernel).check()
 
     def resolved(self, X: Rows, rng: Random) -> Self:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.products import product
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.inner_product import whole_number
 from bochner.kernels.kernel import Kernel
 from bochner.kernels.prepared import Against
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
+from bochner.validation import require_count
 
 UNIT = 64  # draws that are made and evaluated together; changing it changes every model
 ROWS = 512  # for which the function is asked at once
@@ -78,8 +78,8 @@ class RandomProcess(Kernel):
                 "RandomProcess needs two functions, function(omega, X) and sampler(n_columns, "
                 f"size, rng); got {self.function!r} and {self.sampler!r}."
             )
-        whole_number(self.draws, "draws of RandomProcess", 1)
-        whole_number(self.seed, "seed of RandomProcess", 0)
+        require_count("draws of RandomProcess", self.draws)
+        require_count("seed of RandomProcess", self.seed, 0)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy: there is nothing to resolve."""

@@ -16,6 +16,7 @@ from bochner.features import BinningBasis, BinningDiagnostics
 from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant, curvature
 from bochner.solvers.solver import Memo, Solver, State
+from bochner.validation import require, require_not_negative
 
 BATCH_ROWS = 16_384
 LINEAR_ROWS = 64  # whose slopes are taken at once; they change in between by the curvature
@@ -92,12 +93,8 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
     def check(self, problem: Problem) -> None:
         """Refuse values out of range, and a basis that is not made of bins."""
         super().check(problem)
-        if not 0 < self.step <= 1:
-            raise ValueError(f"step must be above 0 and at most 1; got {self.step!r}.")
-        if not 0 <= self.averaging < np.inf:
-            raise ValueError(
-                f"averaging must be a finite number from 0 on; got {self.averaging!r}."
-            )
+        require(0 < self.step <= 1, "step", self.step, "above 0 and at most 1")
+        require_not_negative("averaging", self.averaging, "a finite number from 0 on")
         self._check_most_bins(len(cast(BinningBasis, problem.basis).grids))
 
     def home(self, rows: int | None) -> Any:

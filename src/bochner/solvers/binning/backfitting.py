@@ -19,8 +19,9 @@ from bochner.features.codes.store import drop_pages
 from bochner.losses import Quadratic, RoundedAbsolute
 from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant
-from bochner.solvers.passes.conjugate_gradient import require_mass, require_tolerance, ridge_of
+from bochner.solvers.passes.conjugate_gradient import require_mass, ridge_of
 from bochner.solvers.solver import Solver, State
+from bochner.validation import require, require_positive
 
 MOST_PARTS = 8  # each has a number for every bin
 PART_ROWS = 1 << 18
@@ -401,9 +402,8 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
                 "CoordinateDescent."
             )
         super().check(problem)
-        require_tolerance(self.tol)
-        if not 0 < self.step < 2:
-            raise ValueError(f"step of Backfitting must be between 0 and 2; got {self.step!r}.")
+        require_positive("tol", self.tol)
+        require(0 < self.step < 2, "step of Backfitting", self.step, "between 0 and 2")
 
     def home(self, rows: int | None) -> Any:
         """Return bins."""

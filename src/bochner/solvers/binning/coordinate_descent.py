@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -19,8 +19,8 @@ from bochner.features import BinningBasis, Group
 from bochner.losses import Quadratic, Smooth
 from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant
-from bochner.solvers.passes.conjugate_gradient import require_tolerance
 from bochner.solvers.solver import Solver, State
+from bochner.validation import require_count, require_positive
 
 SHARES = {"l1": 1.0, "l2": 0.0}
 FLATTEST = 0.01  # of the curvature bound: a flatter loss would make steps that are never kept
@@ -422,9 +422,8 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     def check(self, problem: Problem) -> None:
         """Refuse hyperparameters out of range."""
         super().check(problem)
-        require_tolerance(self.tol)
-        if not isinstance(self.path, Integral) or isinstance(self.path, bool) or self.path < 1:
-            raise ValueError(f"path must be a whole number from 1 on; got {self.path!r}.")
+        require_positive("tol", self.tol)
+        require_count("path", self.path)
         if share_of_l1(self.penalty) == 0 and self.path > 1:
             raise ValueError(
                 "A path begins at the alpha above which all weights are 0, which the L2 penalty "

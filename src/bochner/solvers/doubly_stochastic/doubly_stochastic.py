@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from numbers import Integral
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -36,6 +35,7 @@ from bochner.solvers.doubly_stochastic.refinement import (
 from bochner.solvers.doubly_stochastic.step_rules import Move, Pace, StepRule
 from bochner.solvers.initialization import best_constant, curvature, top_eigenvalue
 from bochner.solvers.solver import Memo, Solver, State
+from bochner.validation import require_count
 
 BATCH_ROWS = 16_384
 BLOCK_COLUMNS = 1024
@@ -251,10 +251,10 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         super().check(problem)
         StepRule.resolve(self.step).check()
         Coordinates.resolve(self.coordinates).check()
-        _check_count("batch_size", self.batch_size, least=1)
-        _check_count("feature_block", self.feature_block, least=2, even=True)
+        require_count("batch_size", self.batch_size, also=("auto",))
+        require_count("feature_block", self.feature_block, 2, also=("auto",), even=True)
         if self.max_features is not None:
-            _check_count("max_features", self.max_features, least=2, even=True)
+            require_count("max_features", self.max_features, 2, also=("auto",), even=True)
         if self.averaging is not None and not self.averaging >= 0:
             raise ValueError(f"averaging must be None or at least 0; got {self.averaging!r}.")
         if self.refinement is not None:
@@ -399,12 +399,3 @@ Solver.register("udsg", lambda: DoublyStochastic(coordinates=Uniform()))
 
 
 Solver.register("cdsg", lambda: DoublyStochastic(coordinates=Checked()))
-
-
-def _check_count(name: str, value: Any, least: int, even: bool = False) -> None:
-    if value == "auto":
-        return
-    valid = isinstance(value, Integral) and int(value) >= least
-    if not valid or (even and int(value) % 2):
-        kind = "an even number" if even else "a number"
-        raise ValueError(f"{name} must be 'auto' or {kind} from {least} on; got {value!r}.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import pi
-from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +19,7 @@ from bochner.features.drawings import MatrixDrawing
 from bochner.problem import Problem
 from bochner.solvers.doubly_stochastic.block_view import Look
 from bochner.solvers.doubly_stochastic.step_rules import Move
+from bochner.validation import require_count, require_positive
 
 SHORTER = 0.25  # what is left of the rate after a step that did not help
 
@@ -61,10 +61,8 @@ class Refinement(Component, family="refinement"):
 
     def check(self, problem: Problem) -> None:
         """Refuse values out of range, and functions that are no waves."""
-        if not isinstance(self.steps, Integral) or self.steps < 1:
-            raise ValueError(f"steps of Refinement must be 1 or more; got {self.steps!r}.")
-        if not isinstance(self.rate, Real) or not 0 < self.rate < np.inf:
-            raise ValueError(f"rate of Refinement must be a positive number; got {self.rate!r}.")
+        require_count("steps of Refinement", self.steps)
+        require_positive("rate of Refinement", self.rate)
         if not isinstance(problem.basis.plain, FourierBasis):
             raise ValueError(
                 "Refinement moves the frequencies of Fourier features; got a "

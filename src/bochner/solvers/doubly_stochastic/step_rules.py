@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from bochner.compute.blas import single_blas
 from bochner.losses import Quadratic, Smooth
 from bochner.solvers.doubly_stochastic.block_view import Look
 from bochner.solvers.initialization import curvature
+from bochner.validation import require_positive
 
 STEADY_STEPS = 256
 LEAST_FREE_SHARE = 0.05
@@ -86,9 +86,7 @@ class Plain(StepRule, name="plain"):
 
     def check(self) -> None:
         """Refuse a theta that is not positive."""
-        valid = self.theta == "auto" or (isinstance(self.theta, Real) and self.theta > 0)
-        if not valid:
-            raise ValueError(f"theta must be 'auto' or a positive number; got {self.theta!r}.")
+        require_positive("theta", self.theta, also=("auto",))
 
 
 @dataclass

@@ -35,7 +35,8 @@ from bochner.solvers.eigenpro.spaces import (
 )
 from bochner.solvers.initialization import best_constant
 from bochner.solvers.passes.conjugate_gradient import require_finite_basis
-from bochner.solvers.solver import Memo, Solver, require_count, require_share
+from bochner.solvers.solver import Memo, Solver
+from bochner.validation import require_at_most, require_count
 
 SPECTRUM = 0xE16E2  # keeps these draws apart from others of the same seed
 MOST_BATCH = 2_048
@@ -248,12 +249,12 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
     def check(self, problem: Problem) -> None:
         """Refuse values out of range, and a basis without end."""
         super().check(problem)
-        require_count("eigenvectors", self.eigenvectors, least=0)
-        require_count("subsample", self.subsample, least=1)
-        require_count("batch_size", self.batch_size, least=1)
+        require_count("eigenvectors", self.eigenvectors, 0, also=("auto",))
+        require_count("subsample", self.subsample, also=("auto",))
+        require_count("batch_size", self.batch_size, also=("auto",))
         if self.damping != "auto":
-            require_share("damping", self.damping)
-        require_share("step", self.step, most=2.0)
+            require_at_most("damping", self.damping, 1.0)
+        require_at_most("step", self.step, 2.0)
         require_finite_basis(problem)
         if self.momentum and isinstance(space_of(problem.basis), CenterSpace):
             raise ValueError(

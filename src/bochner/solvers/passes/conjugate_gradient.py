@@ -22,6 +22,7 @@ from bochner.solvers.passes.linear_system import (
     wants_diagonal,
 )
 from bochner.solvers.solver import Solver, State
+from bochner.validation import require_positive
 
 BATCH_ROWS = 262_144  # of codes: a sweep over the weights is worth many rows
 RIDGE = 0.1
@@ -75,7 +76,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
     def check(self, problem: Problem) -> None:
         """Refuse a tolerance out of range, and a basis without end."""
         super().check(problem)
-        require_tolerance(self.tol)
+        require_positive("tol", self.tol)
         require_finite_basis(problem)
 
     def home(self, rows: int | None) -> Any:
@@ -228,12 +229,6 @@ def require_mass(mass: float) -> None:
             "All rows to learn from have weight 0. Give at least one of them a positive weight, "
             "or early_stopping=False so that none is held out."
         )
-
-
-def require_tolerance(tol: float) -> None:
-    """Refuse anything but a positive number."""
-    if not tol > 0:
-        raise ValueError(f"tol must be a positive number; got {tol!r}.")
 
 
 def require_finite_basis(problem: Problem) -> None:

@@ -21,7 +21,6 @@ from bochner.solvers.passes.conjugate_gradient import (
     add_projected,
     evaluated,
     require_finite_basis,
-    require_tolerance,
     ridge_of,
     spread,
 )
@@ -32,6 +31,7 @@ from bochner.solvers.passes.linear_system import (
     wants_diagonal,
 )
 from bochner.solvers.solver import Solver, State
+from bochner.validation import require_positive
 
 WHOLE = (1.0,)
 ARMIJO = 1e-4  # the share of the decrease promised by the slope that a step must bring
@@ -359,7 +359,7 @@ class Newton(Solver[NewtonState], name="newton"):
     def check(self, problem: Problem) -> None:
         """Refuse a tolerance out of range, and a basis without end."""
         super().check(problem)
-        require_tolerance(self.tol)
+        require_positive("tol", self.tol)
         require_finite_basis(problem)
 
     def home(self, rows: int | None) -> Any:

@@ -15,11 +15,11 @@ from bochner.solvers.passes.conjugate_gradient import (
     BATCH_ROWS,
     ConjugateGradient,
     ConjugateGradientState,
-    require_tolerance,
     ridge_of,
 )
 from bochner.solvers.passes.newton import Newton, NewtonState
 from bochner.solvers.solver import Solver
+from bochner.validation import require_positive
 
 CENTERS = 5_000
 ROUNDINGS = 30
@@ -84,7 +84,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
     def check(self, problem: Problem) -> None:
         """Refuse a tolerance out of range, and functions that are not those of centres."""
         super().check(problem)
-        require_tolerance(self.tol)
+        require_positive("tol", self.tol)
 
     def prepared(self, problem: Problem, memory: int) -> Basis:
         """Return functions whose weights have the norm of the kernel.
