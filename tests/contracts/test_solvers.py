@@ -133,7 +133,7 @@ class Case:
 
     def _settings(self, *losses: str) -> dict[str, Any]:
         kernel = Laplacian(2.0) if self.features == "bins" else Gaussian(1.5)
-        taken = SOLVERS[self.name].loss_type
+        taken = SOLVERS[self.name].tags.loss_type
         return {
             "kernel": kernel,
             "loss": next(name for name in losses if isinstance(Loss.resolve(name), taken)),
@@ -148,7 +148,7 @@ class Case:
 
 def takes(name: str, features: str) -> bool:
     """Whether a solver takes features, as the types say."""
-    needed, map_ = SOLVERS[name].basis_type, FEATURES[features]
+    needed, map_ = SOLVERS[name].tags.basis_type, FEATURES[features]
     if features == "endless waves" and not issubclass(needed, RandomBasis):
         return False
     return issubclass(map_.basis_type, needed) and (name, features) not in REFUSED
@@ -175,7 +175,9 @@ def law(name: str) -> pytest.MarkDecorator:
 def small_batches(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut a pass into several batches where the solver has no parameter for it."""
     if not hasattr(case.solver, "batch_size"):
-        monkeypatch.setattr(type(case.solver), "rows_per_batch", lambda self, problem: BATCH)
+        monkeypatch.setattr(
+            type(case.solver), "rows_per_batch", lambda self, problem, state=None: BATCH
+        )
 
 
 def table(rows: int = N_ROWS) -> tuple[np.ndarray, np.ndarray]:
@@ -465,7 +467,7 @@ def test_losses_that_a_solver_does_not_take_are_refused_by_a_sentence(name):
     kind = type(SOLVERS[name]).__name__
     for loss in sorted(Loss.registry):
         instance = Loss.resolve(loss)
-        if not isinstance(instance, SOLVERS[name].loss_type):
+        if not isinstance(instance, SOLVERS[name].tags.loss_type):
             values = isinstance(instance, Regression)
             make, target = (case.regressor, y) if values else (case.classifier, labels(y))
             said = rf"{kind} needs a .*; got {type(instance).__name__}\. Choose another"

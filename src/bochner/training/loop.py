@@ -17,15 +17,15 @@ from bochner.callbacks import Callback
 from bochner.compute.blas import single_blas
 from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource
-from bochner.features import Encoded, Groups
+from bochner.features import SAMPLE_ROWS, Encoded, Groups
 from bochner.problem import Expansion, Problem
-from bochner.solvers import Memo, Solver, State
+from bochner.solvers import PredictionCache, SamplingSolver, Solver, State
 from bochner.stopping import Stop
 from bochner.training.interruption import closed_at_the_end, interruptible
 from bochner.training.progress import Evaluation, Progress, Reason
 
 # A look at the held-out rows costs about as much as a step (only changed columns are evaluated).
-STEPS_BETWEEN_LOOKS = 4
+STEPS_BETWEEN_EVALUATIONS = 4
 END_OF_STREAM = Reason("the stream ended", converged=True)
 INTERRUPTED = Reason("it was interrupted", converged=False)
 FAILED = Reason("an error ended it", converged=False)
@@ -47,7 +47,7 @@ class Training:
     position: int = 0
     step: int = 0
     rows: int = 0
-    memo: Memo | None = None
+    memo: PredictionCache | None = None
     evaluations: tuple[Evaluation, ...] = ()
     levels: tuple[float, ...] = ()
     last_pass: int | None = None
@@ -65,7 +65,7 @@ class Solution:
 
 
 @dataclass
-class Run:
+class TrainingRun:
     """One call of `run`: the parts that meet in the loop, and its clock."""
 
     solver: Solver[Any]
@@ -79,25 +79,25 @@ class Run:
 
     def loop(self) -> Solution:
         """Walk through the data until a rule, the end of a stream or the user says stop."""
-        with interruptible() as interrupted, self._last_word_on_error():
+        with interruptible() as interrupted, self._notify_on_error():
             reason = self.stop(replace(self._progress(), seconds=0.0))
             while reason is None:
-                reason = self._walk_pass(interrupted)
+                reason = self._run_pass(interrupted)
             # A Ctrl-C in the last batch must not be lost: the caller has to hear of it.
             reason = INTERRUPTED if interrupted.is_set() else reason
-            expansion = self.solver.expansion(self.problem, self.training.state)
+            expansion = best_expansion(self.solver, self.problem, self.training.state)
         progress = replace(self._progress(), reason=reason)
-        self._tell(progress)
+        self._notify(progress)
         return Solution(expansion, self.training, reason, progress)
 
-    def _walk_pass(self, interrupted: threading.Event) -> Reason | None:
+    def _run_pass(self, interrupted: threading.Event) -> Reason | None:
         training, began = self.training, self.training.position
         batches = self.source.batches(
             training.batch_size, self.problem.seed, training.pass_, training.position
         )
         with closed_at_the_end(batches):
             for batch in batches:
-                self._take(batch)
+                self._advance(batch)
                 reason = INTERRUPTED if interrupted.is_set() else self.stop(self._progress())
                 if reason is not None:
                     return reason
@@ -105,7 +105,7 @@ class Run:
             return END_OF_STREAM
         return self._end_pass()
 
-    def _take(self, batch: Batch) -> None:
+    def _advance(self, batch: Batch) -> None:
         training = self.training
         # BLAS would keep its threads spinning after a norm of a few thousand numbers, on the cores
         # that the tiles need.
@@ -115,9 +115,9 @@ class Run:
         training.step += 1
         training.rows += len(batch)
         self._refuse_infinities()
-        if self.solver.looks == "steps" and training.step % STEPS_BETWEEN_LOOKS == 0:
-            self._look()
-        self._tell(self._progress())
+        if self.solver.tags.evaluates == "steps" and training.step % STEPS_BETWEEN_EVALUATIONS == 0:
+            self._evaluate_held_out()
+        self._notify(self._progress())
 
     def _end_pass(self) -> Reason | None:
         training, known = self.training, len(self.training.state.pass_losses)
@@ -125,25 +125,25 @@ class Run:
             training.state = self.solver.end_pass(self.problem, training.state)
         training.pass_, training.position = training.pass_ + 1, 0
         self._refuse_infinities()
-        if self.solver.looks == "passes" and len(training.state.pass_losses) > known:
-            self._look()
-        self._tell(self._progress())
+        if self.solver.tags.evaluates == "passes" and len(training.state.pass_losses) > known:
+            self._evaluate_held_out()
+        self._notify(self._progress())
         return END_OF_STREAM if self.source.once else self.stop(self._progress())
 
-    def _look(self) -> None:
+    def _evaluate_held_out(self) -> None:
         held_out = self.held_out
         if held_out is None or held_out.y is None:
             return
         training = self.training
         if training.memo is None:
-            training.memo = self.solver.memo(self.problem, held_out)
-        elif training.memo.code is None:  # it is not in files, since it can be made again
-            training.memo.code = self.solver.memo(self.problem, held_out).code
-        f = self.solver.predictions(self.problem, training.state, training.memo)
+            training.memo = PredictionCache()
+        f = self.solver.predictions(self.problem, training.state, held_out, training.memo)
         losses = self.problem.loss.value(held_out.y, f)
         mean = float(np.average(losses, weights=held_out.weight))
-        if all(mean < evaluation.loss for evaluation in training.evaluations):
-            training.state = self.solver.on_best(self.problem, training.state)
+        if self.solver.tags.keeps_best and all(mean < one.loss for one in training.evaluations):
+            best = self.solver.expansion(self.problem, training.state)
+            copies = np.array(best.weights, np.float64), np.array(best.intercept, np.float64)
+            training.state.best = copies
         training.evaluations += (Evaluation(training.step, training.rows, mean),)
 
     def _refuse_infinities(self) -> None:
@@ -167,20 +167,20 @@ class Run:
             seconds=time.perf_counter() - self.began,
             loss=training.state.loss,
             pass_losses=tuple(training.state.pass_losses),
-            size=self.solver.size(training.state),
+            size=training.state.size,
             optimality=training.state.optimality,
             solved=self.solver.solved(training.state),
             evaluations=training.evaluations,
-            expansion=partial(self.solver.expansion, self.problem, training.state),
+            expansion=partial(best_expansion, self.solver, self.problem, training.state),
             training=training,
         )
 
-    def _tell(self, progress: Progress) -> None:
+    def _notify(self, progress: Progress) -> None:
         for callback in self.callbacks:
             callback(progress)
 
     @contextmanager
-    def _last_word_on_error(self) -> Iterator[None]:
+    def _notify_on_error(self) -> Iterator[None]:
         """Tell every callback that a run failed, so that it can close what it has opened."""
         try:
             yield
@@ -223,27 +223,37 @@ def run(
     """
     began = time.perf_counter() - used
     solver.check(problem)
-    if solver.walks != "shuffled" and not isinstance(source, Encoded | Groups):
+    if solver.tags.access != "shuffled" and not isinstance(source, Encoded | Groups):
         rows = source.n_rows if problem.rows is None else problem.rows
-        basis = solver.prepared(replace(problem, rows=rows), memory_budget())
+        basis = solver.prepare_basis(replace(problem, rows=rows), memory_budget())
         source = Encoded(source, basis, solver.rows_per_batch(problem))
         problem = replace(problem, basis=source.basis)
-    if solver.walks == "groups" and isinstance(source, Encoded):
+    if solver.tags.access == "groups" and isinstance(source, Encoded):
         source = source.groups()
-    training = begun(solver, problem, source) if training is None else training
-    return Run(solver, problem, source, stop, tuple(callbacks), held_out, training, began).loop()
+    training = initial_training(solver, problem, source) if training is None else training
+    return TrainingRun(
+        solver, problem, source, stop, tuple(callbacks), held_out, training, began
+    ).loop()
 
 
-def begun(solver: Solver[Any], problem: Problem, source: DataSource) -> Training:
+def initial_training(solver: Solver[Any], problem: Problem, source: DataSource) -> Training:
     """Return the record of a fit that has yet to take its first batch."""
-    sample = source.sample(solver.sample_rows(problem), problem.seed)
+    rows = solver.sample_rows(problem) if isinstance(solver, SamplingSolver) else SAMPLE_ROWS
+    sample = source.sample(rows, problem.seed)
     with single_blas():
         state = solver.init(problem, sample)
     return Training(state, batch_size(solver, problem, state))
 
 
+def best_expansion(solver: Solver[Any], problem: Problem, state: State) -> Expansion:
+    """Return the best function on held-out rows where it is kept, else the present one."""
+    if state.best is None:
+        return solver.expansion(problem, state)
+    return Expansion(problem.basis, *state.best)
+
+
 def batch_size(solver: Solver[Any], problem: Problem, state: State) -> int:
     """Return how many rows, or groups, a batch has."""
-    if solver.walks == "groups":
-        return solver.groups_per_batch
-    return solver.rows_per_step(problem, state)
+    if solver.tags.access == "groups":
+        return solver.tags.groups_per_batch
+    return solver.rows_per_batch(problem, state)

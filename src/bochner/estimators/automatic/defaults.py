@@ -35,7 +35,7 @@ def loss_for(loss: Any, solver: Any) -> Any:
     if not is_auto(loss):
         return loss
     chosen: Solver[Any] = Solver.resolve(solver)
-    stochastic = chosen.home(None) == "fourier" or isinstance(chosen, AveragedGradient)
+    stochastic = chosen.tags.default_features == "fourier" or isinstance(chosen, AveragedGradient)
     return "softmax" if stochastic else "squared"
 
 
@@ -62,7 +62,7 @@ def is_auto(given: Any) -> bool:
 def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, rows: int | None) -> float:
     """Return the regularisation that was given, or the solver's own for so many rows."""
     given = not isinstance(alpha, str)
-    return float(alpha) if given else solver.regularization(rows) * loss.stiffness
+    return float(alpha) if given else solver.tags.default_alpha(rows) * loss.stiffness
 
 
 def text_as_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ...]:

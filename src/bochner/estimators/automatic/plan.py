@@ -126,9 +126,9 @@ def planned(features: Any, solver: Any, situation: Situation) -> Plan:
 def _home(solver: Any, situation: Situation) -> Any:
     """Return the features that a solver is made for, random ones being those of the kernel."""
     by: Solver[Any] = Solver.resolve(solver)
-    home = by.home(situation.rows)
+    home = by.tags.default_features
     if home == "binning" and not situation.suits_bins:
-        return "nystroem" if issubclass(DenseBasis, by.basis_type) else home
+        return "nystroem" if issubclass(DenseBasis, by.tags.basis_type) else home
     return map_name(situation.kernel) if home == "fourier" else home
 
 
@@ -142,7 +142,7 @@ def _cost(features: Any, solver: Any, costs: Costs | None) -> Cost | None:
         return costs.binning(on.grids if isinstance(on.grids, int) else GRIDS)
     if isinstance(on, Centers):
         return _cost_on_centers(on, by, costs)
-    return costs.doubly_stochastic() if by.home(None) == "fourier" else None
+    return costs.doubly_stochastic() if by.tags.default_features == "fourier" else None
 
 
 def _cost_on_centers(centers: Centers, solver: Solver[Any], costs: Costs) -> Cost:

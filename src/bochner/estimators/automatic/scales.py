@@ -212,7 +212,7 @@ def _only_bins(estimator: Preparation) -> bool:
     if estimator._table is not None:
         return True
     solver = estimator.solver
-    return not is_auto(solver) and bins(Solver.resolve(solver).home(None))
+    return not is_auto(solver) and bins(Solver.resolve(solver).tags.default_features)
 
 
 def _sample(

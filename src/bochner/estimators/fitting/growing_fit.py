@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bochner.callbacks import Callback, History, Keeper
+from bochner.callbacks import Callback, CheckpointCallback, History
 from bochner.data import DataSource
 from bochner.estimators.fitting.callbacks import Asked, PassReporter
 from bochner.estimators.fitting.resume import (
@@ -20,7 +20,7 @@ from bochner.estimators.fitting.resume import (
 from bochner.estimators.fitting.setup import Setup
 from bochner.estimators.fitting.training_data import Walk
 from bochner.solvers import Solver
-from bochner.training.loop import INTERRUPTED, Solution, Training, run
+from bochner.training.loop import INTERRUPTED, Solution, Training, best_expansion, run
 from bochner.training.progress import Progress, Reason
 
 if TYPE_CHECKING:
@@ -100,11 +100,14 @@ class FitUnderWay:
     def _callbacks(self, walk: Walk) -> list[Callback]:
         """Return those of the user; one that keeps models is handed them."""
         given = self.estimator._callbacks()
-        if any(isinstance(one, Keeper) for one in given):
+        if any(isinstance(one, CheckpointCallback) for one in given):
             require_lasting(self.digest, walk.setup)
-        return [partial(self._hand, one, walk) if isinstance(one, Keeper) else one for one in given]
+        return [
+            partial(self._hand, one, walk) if isinstance(one, CheckpointCallback) else one
+            for one in given
+        ]
 
-    def _hand(self, keeper: Keeper, walk: Walk, progress: Progress) -> None:
+    def _hand(self, keeper: CheckpointCallback, walk: Walk, progress: Progress) -> None:
         keeper.keep(progress, partial(self._unfinished, walk, progress))
 
     def _unfinished(self, walk: Walk, progress: Progress) -> KernelMachine:
@@ -115,9 +118,11 @@ class FitUnderWay:
             setup, history = self.reached[0].setup, self.lines
             training, expansion = self.reached[1].training, self.reached[1].expansion
         else:
-            expansion = self.solver.expansion(walk.problem, training.state)
+            expansion = best_expansion(self.solver, walk.problem, training.state)
         memo = None if training.memo is None else replace(training.memo, code=None)
-        solution = Solution(expansion, replace(training, memo=memo), UNFINISHED, progress.settled())
+        solution = Solution(
+            expansion, replace(training, memo=memo), UNFINISHED, progress.detached()
+        )
         other = object.__new__(type(self.estimator))
         other.__dict__.update(self.estimator.__dict__)
         setup = replace(setup, rows_in_bins=None)

@@ -197,7 +197,7 @@ class Preparation(Border, Hyperparameters):
     def _alpha(self, solver: Solver[Any], loss: Loss, rows: int | None) -> Any:
         """Return alpha as it was given, or the learned ridge for kernel ridge regression."""
         numbers = isinstance(loss, Quadratic | Regression)
-        ridge = solver.takes_ridge and numbers and is_auto(self.alpha)
+        ridge = solver.tags.takes_ridge and numbers and is_auto(self.alpha)
         if self._learned is None or rows is None or not ridge:
             return self.alpha
         swept = isinstance(loss, Quadratic) or isinstance(solver, Backfitting)

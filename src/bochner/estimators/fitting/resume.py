@@ -23,7 +23,7 @@ from bochner.features import BinningBasis, Centers
 from bochner.problem import Problem
 from bochner.solvers import Solver, State
 from bochner.stopping import OnePass
-from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, begun, run
+from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, initial_training, run
 
 HASHED_ROWS = 16_384  # at a time
 HASHED_BYTES = 1 << 20  # by one thread
@@ -57,7 +57,7 @@ def on_larger_basis(training: Training, solver: Solver[Any], walk: Walk) -> Trai
     Those of fewer functions are no help: they fit noise that the larger basis would not, and rows
     that are held out end the fit later and with a higher loss.
     """
-    larger = begun(solver, walk.problem, walk.source)
+    larger = initial_training(solver, walk.problem, walk.source)
     past = {name: getattr(training, name) for name in ("pass_", "step", "rows")}
     return replace(larger, **past, levels=(*training.levels, _best(training)))
 
@@ -109,7 +109,7 @@ def last_pass(
     """
     training = solution.training
     if training.last_pass is None:
-        training.state = solver.at_best(walk.problem, training.state)
+        training.state = solver.on_new_rows(walk.problem, training.state)
         training.position, training.last_pass = 0, training.pass_
     last = run(
         solver,
@@ -124,7 +124,7 @@ def last_pass(
 
 def require_steps(solver: Solver[Any], features: Any) -> None:
     """Refuse to learn from rows as they come by a solver, or features, that need all of them."""
-    features = solver.home(None) if is_auto(features) else features
+    features = solver.tags.default_features if is_auto(features) else features
     named = isinstance(features, str) and features == "centers"
     if named or (
         isinstance(features, Centers) and features.size is None and features.given is None
@@ -133,7 +133,7 @@ def require_steps(solver: Solver[Any], features: Any) -> None:
             "All rows are to be centres, but partial_fit sees some of them. Give a number of "
             "centres, such as features=Centers(1000)."
         )
-    if solver.walks != "shuffled":
+    if solver.tags.access != "shuffled":
         raise AttributeError(
             f"{type(solver).__name__} goes through all rows again and again, but partial_fit sees "
             "some of them once. Leave solver='auto', or give 'dsg' or 'averaged'."
@@ -151,7 +151,7 @@ def require_stream(solver: Solver[Any], setup: Setup) -> None:
 
 def require_own(solver: Solver[Any], state: State) -> None:
     """Refuse to go on from what another solver has left."""
-    if not isinstance(state, solver.state_type):
+    if not isinstance(state, solver.tags.state_type):
         raise ValueError(
             f"This model was fitted by another solver, so {type(solver).__name__} cannot go on "
             "with it. Begin anew, and name the same solver each time: solver='averaged' for fit "

@@ -44,11 +44,11 @@ class Walk:
         """Hold rows out if wanted; shuffle the others, or encode them all."""
         rest = split(source, early_stopping, setup.seed)
         held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
-        if solver.walks == "shuffled":
+        if solver.tags.access == "shuffled":
             rows = source.n_rows
             posed = setup.problem(alpha_for(alpha, solver, setup.loss, rows), intercept, rows)
             solver.check(posed)
-            basis = solver.prepared(posed, memory)
+            basis = solver.prepare_basis(posed, memory)
             rest = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
         else:
             known = source.n_rows
@@ -78,5 +78,5 @@ def _encoded(
 ) -> Encoded:
     solver.check(problem)
     left_out = None if held_out is None else held_out.index
-    basis, rows = solver.prepared(problem, memory), solver.rows_per_batch(problem)
+    basis, rows = solver.prepare_basis(problem, memory), solver.rows_per_batch(problem)
     return Encoded(source, basis, rows, memory, left_out)

@@ -38,7 +38,8 @@ from bochner.estimators.inputs.sources import is_stream, metadata
 from bochner.estimators.inputs.validation import PREDICTED_ROWS
 from bochner.estimators.parameters.parameters import Hyperparameters
 from bochner.problem import Expansion, Problem
-from bochner.solvers import Solver
+from bochner.solvers import AveragedGradient, Solver
+from bochner.solvers.binning.averaged_gradient import AveragedGradientState
 from bochner.stopping import OnePass
 from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, run
 
@@ -134,12 +135,12 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         walk, solution = fit.climb(walk, training, used)
         if solution.training.last_pass is None:
             walk = replace(walk, setup=walk.setup.calibrated(solution.expansion, walk.held_out))
-        if solver.learns_held_out_rows and walk.held_out is not None and solution.reason.converged:
+        if solver.tags.keeps_best and walk.held_out is not None and solution.reason.converged:
             solution = fit.last_pass(walk, solution)
         walk.setup.basis.forget()
         reporter.finish()
         # The progress holds a state that may have been forgotten.
-        solution = replace(solution, progress=solution.progress.settled())
+        solution = replace(solution, progress=solution.progress.detached())
         if solution.reason.converged and not self.warm_start:
             plain = replace(walk.problem, basis=walk.setup.basis, rows=None)
             forget_rows(solution.training, solver, plain)
@@ -216,10 +217,9 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
     ) -> Training:
         setup, training = self._setup, self._training
         assert training is not None  # that is what going on means
-        if setup.rows_in_bins is not None:
-            state = solver.continued(problem, self.expansion_, setup.rows_in_bins)
-            if state is not None:
-                return Training(state, batch_size(solver, problem, state), rows=training.rows)
+        if setup.rows_in_bins is not None and isinstance(solver, AveragedGradient):
+            state = solver.continue_from(problem, self.expansion_, setup.rows_in_bins)
+            return Training(state, batch_size(solver, problem, state), rows=training.rows)
         require_own(solver, training.state)
         if digest is not None and digest == self._digest:
             return on_the_same_rows(training, solver, problem)
@@ -239,7 +239,8 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         history: History,
         digest: bytes | None,
     ) -> None:
-        binning = solver.diagnostics(solution.training.state)
+        state = solution.training.state
+        binning = state.diagnostics() if isinstance(state, AveragedGradientState) else None
         if binning is not None:
             setup = replace(setup, binning=binning, rows_in_bins=None)
         for name in ("coef_", "binning_", "calibration_", "_unfinished", "_used"):

@@ -109,7 +109,7 @@ class Hyperparameters(NamedComponents):
         return kernel_for(self.features) if name == "kernel" and is_auto(given) else given
 
     def _early_stopping(self, solver: Solver[Any]) -> bool | str:
-        needless = self.max_passes is not None or not solver.iterates
+        needless = self.max_passes is not None or not solver.tags.iterates
         return False if needless and is_auto(self.early_stopping) else self.early_stopping
 
     def _rule(self, judged: bool, solver: Solver[Any]) -> Stop:
@@ -117,8 +117,8 @@ class Hyperparameters(NamedComponents):
         passes = MOST_PASSES if self.max_passes is None else self.max_passes
         rule: Stop = Solved() | Passes(passes)  # solved in the last pass is solved
         if judged:
-            rule = rule | NoImprovement(solver.patience, self.tol)
-        elif solver.walks == "shuffled":
+            rule = rule | NoImprovement(solver.tags.patience, self.tol)
+        elif solver.tags.access == "shuffled":
             rule = rule | Tolerance(self.tol / 10)
         return rule if self.max_seconds is None else rule | Seconds(self.max_seconds)
 
