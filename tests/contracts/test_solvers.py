@@ -61,7 +61,6 @@ MORE_EIGENVECTORS = (
     "the number of eigenvectors goes by that of the rows: of the repeated ones it takes nearly as "
     "many as there are waves, and the steps become too short"
 )
-ONCE_A_GRID = "a batch is a grid at all rows, so that rows are counted once a grid"
 SHARED_STEPS = "the length of a step on a block of functions is found for all outputs together"
 UNREADABLE = (
     "a bug: the checkpoint cannot be loaded ('A TabulatedBasis in the file is not sound: its draws "
@@ -70,16 +69,10 @@ UNREADABLE = (
 EXCEPTIONS = {
     ("averaged", "memory"): "the number of bins that are kept follows the budget (most_bins)",
     ("averaged", "exact weights"): ROW_BY_ROW,
-    ("backfitting", "chunks"): (
-        "a bug: codes of a number of rows that is not known before have gaps between their columns "
-        "(TypeError: No matching definition for array(int32, 2d, A))"
-    ),
     ("cdsg", "exact weights"): ROW_BY_ROW,
     ("cdsg", "outputs"): SHARED_STEPS,
     ("cg on centres", "exact weights"): MORE_CENTRES,
     ("cg on waves", "checkpoint"): UNREADABLE,
-    ("coordinate", "rows"): ONCE_A_GRID,
-    ("coordinate with l2", "rows"): ONCE_A_GRID,
     ("dsg", "exact weights"): ROW_BY_ROW,
     ("dsg", "outputs"): SHARED_STEPS,
     ("eigenpro on some centres", "exact weights"): ROW_BY_ROW,

@@ -17,14 +17,14 @@ from bochner.callbacks import Callback
 from bochner.compute.blas import single_blas
 from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource
-from bochner.features import SAMPLE_ROWS, Encoded, Groups
+from bochner.features import SAMPLE_ROWS, EncodedData, EncodedRows
 from bochner.problem import Expansion, Problem
 from bochner.solvers import PredictionCache, SamplingSolver, Solver, State
 from bochner.stopping import Stop
 from bochner.training.interruption import closed_at_the_end, interruptible
 from bochner.training.progress import Evaluation, Progress, Reason
 
-# A look at the held-out rows costs about as much as a step (only changed columns are evaluated).
+# An evaluation costs about as much as a step: only columns that have changed are evaluated.
 STEPS_BETWEEN_EVALUATIONS = 4
 END_OF_STREAM = Reason("the stream ended", converged=True)
 INTERRUPTED = Reason("it was interrupted", converged=False)
@@ -33,12 +33,12 @@ FAILED = Reason("an error ended it", converged=False)
 
 @dataclass
 class Training:
-    """Everything that a fit needs to go on: checkpoint, resume and `partial_fit` are this record.
+    """Everything that a fit needs to continue: checkpoints and `partial_fit` store this record.
 
-    `pass_` and `position` say which batch comes next, `batch_size` how the passes are cut,
-    `last_pass` the pass in which held-out rows are learned once the others have been,
-    `levels` the held-out losses that smaller bases ended with where the basis grows, and
-    `forgotten` that what was known of the rows has been dropped.
+    `pass_` and `position` are the numbers of the next pass and batch, `batch_size` the rows (or
+    groups) of a batch, `memo` the cache of held-out predictions, `last_pass` the number of the pass
+    that learns the held-out rows, and `levels` the best held-out losses of the smaller bases if the
+    basis grows. `forgotten` is True once the state holds nothing for single rows any more.
     """
 
     state: State
@@ -56,7 +56,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a run ends with."""
+    """The result of a run."""
 
     expansion: Expansion
     training: Training
@@ -66,11 +66,11 @@ class Solution:
 
 @dataclass
 class TrainingRun:
-    """One call of `run`: the parts that meet in the loop, and its clock."""
+    """One call of `run`: its arguments, the training record and the start time."""
 
     solver: Solver[Any]
     problem: Problem
-    source: DataSource
+    source: DataSource | EncodedData
     stop: Stop
     callbacks: tuple[Callback, ...]
     held_out: Batch | None
@@ -78,12 +78,12 @@ class TrainingRun:
     began: float
 
     def loop(self) -> Solution:
-        """Walk through the data until a rule, the end of a stream or the user says stop."""
+        """Run passes until a stopping rule, the end of a stream or a Ctrl-C ends the fit."""
         with interruptible() as interrupted, self._notify_on_error():
             reason = self.stop(replace(self._progress(), seconds=0.0))
             while reason is None:
                 reason = self._run_pass(interrupted)
-            # A Ctrl-C in the last batch must not be lost: the caller has to hear of it.
+            # The caller must learn of a Ctrl-C in the last batch, too.
             reason = INTERRUPTED if interrupted.is_set() else reason
             expansion = best_expansion(self.solver, self.problem, self.training.state)
         progress = replace(self._progress(), reason=reason)
@@ -92,9 +92,7 @@ class TrainingRun:
 
     def _run_pass(self, interrupted: threading.Event) -> Reason | None:
         training, began = self.training, self.training.position
-        batches = self.source.batches(
-            training.batch_size, self.problem.seed, training.pass_, training.position
-        )
+        batches = self._batches()
         with closed_at_the_end(batches):
             for batch in batches:
                 self._advance(batch)
@@ -107,13 +105,12 @@ class TrainingRun:
 
     def _advance(self, batch: Batch) -> None:
         training = self.training
-        # BLAS would keep its threads spinning after a norm of a few thousand numbers, on the cores
-        # that the tiles need.
+        # After small products BLAS threads would keep spinning on the cores that the tiles need.
         with single_blas():
             training.state = self.solver.advance(self.problem, training.state, batch)
+        training.rows += self._rows_in(batch)
         training.position += 1
         training.step += 1
-        training.rows += len(batch)
         self._refuse_infinities()
         if self.solver.tags.evaluates == "steps" and training.step % STEPS_BETWEEN_EVALUATIONS == 0:
             self._evaluate_held_out()
@@ -157,11 +154,11 @@ class TrainingRun:
         )
 
     def _progress(self) -> Progress:
-        training, rows = self.training, self.source.n_rows
+        training = self.training
         return Progress(
             pass_=training.pass_,
             position=training.position,
-            batches=None if rows is None else -(-rows // training.batch_size),
+            batches=self._n_batches(),
             step=training.step,
             rows=training.rows,
             seconds=time.perf_counter() - self.began,
@@ -175,19 +172,36 @@ class TrainingRun:
             training=training,
         )
 
+    def _batches(self) -> Iterator[Batch]:
+        source, training, seed = self.source, self.training, self.problem.seed
+        if isinstance(source, EncodedData):
+            return source.batches(seed, training.pass_, training.position)
+        return source.batches(training.batch_size, seed, training.pass_, training.position)
+
+    def _n_batches(self) -> int | None:
+        if isinstance(self.source, EncodedData):
+            return self.source.n_batches
+        rows = self.source.n_rows
+        return None if rows is None else -(-rows // self.training.batch_size)
+
+    def _rows_in(self, batch: Batch) -> int:
+        if isinstance(self.source, EncodedData):
+            return self.source.rows_in(batch, self.training.position)
+        return len(batch)
+
     def _notify(self, progress: Progress) -> None:
         for callback in self.callbacks:
             callback(progress)
 
     @contextmanager
     def _notify_on_error(self) -> Iterator[None]:
-        """Tell every callback that a run failed, so that it can close what it has opened."""
+        """Call every callback if the run fails, so that it can release its resources."""
         try:
             yield
         except BaseException:
             progress = replace(self._progress(), reason=FAILED)
             for callback in self.callbacks:
-                with suppress(Exception):  # the first error is the one to be heard
+                with suppress(Exception):  # the first error is the one to raise
                     callback(progress)
             raise
 
@@ -195,7 +209,7 @@ class TrainingRun:
 def run(
     solver: Solver[Any],
     problem: Problem,
-    source: DataSource,
+    source: DataSource | EncodedData,
     *,
     stop: Stop,
     callbacks: Iterable[Callback] = (),
@@ -203,41 +217,45 @@ def run(
     training: Training | None = None,
     used: float = 0.0,
 ) -> Solution:
-    """Train: batch by batch, pass by pass, until `stop` says so.
+    """Train batch by batch and pass by pass until `stop` ends the run.
 
     Parameters
     ----------
     solver, problem, source
-        What moves the weights, what is minimised, and the rows.
+        What fits the weights, what is minimised, and the rows.
     stop : Stop
-        When to end. A Ctrl-C ends the run after the batch under way, with a usable solution.
+        When to end. A Ctrl-C ends the run after the current batch, with a usable solution.
     callbacks : iterable of callables
-        Told the progress after every batch, after every pass and at the end, also of a run that
-        fails.
+        Called with the progress after every batch, after every pass and at the end, also if the
+        run fails.
     held_out : Batch or None
-        Rows to look at every few steps, for the rule `NoImprovement`.
+        Rows to evaluate every few steps or after each pass, for the rule `NoImprovement`.
     training : Training or None
-        An earlier run's record, to go on from there.
+        The record of an earlier run, to continue it.
     used : float
-        Seconds that the fit has taken before this run.
+        Seconds that the fit took before this run.
     """
     began = time.perf_counter() - used
     solver.check(problem)
-    if solver.tags.access != "shuffled" and not isinstance(source, Encoded | Groups):
+    access = solver.tags.access
+    if access != "shuffled" and not isinstance(source, EncodedData):
         rows = source.n_rows if problem.rows is None else problem.rows
         basis = solver.prepare_basis(replace(problem, rows=rows), memory_budget())
-        source = Encoded(source, basis, solver.rows_per_batch(problem))
+        source = EncodedRows(source, basis, solver.rows_per_batch(problem))
         problem = replace(problem, basis=source.basis)
-    if solver.tags.access == "groups" and isinstance(source, Encoded):
-        source = source.groups()
+    if access == "groups" and isinstance(source, EncodedRows):
+        size = solver.tags.groups_per_batch if training is None else training.batch_size
+        source = source.groups(size)
     training = initial_training(solver, problem, source) if training is None else training
     return TrainingRun(
         solver, problem, source, stop, tuple(callbacks), held_out, training, began
     ).loop()
 
 
-def initial_training(solver: Solver[Any], problem: Problem, source: DataSource) -> Training:
-    """Return the record of a fit that has yet to take its first batch."""
+def initial_training(
+    solver: Solver[Any], problem: Problem, source: DataSource | EncodedData
+) -> Training:
+    """Return the record before the first batch."""
     rows = solver.sample_rows(problem) if isinstance(solver, SamplingSolver) else SAMPLE_ROWS
     sample = source.sample(rows, problem.seed)
     with single_blas():
@@ -253,7 +271,7 @@ def best_expansion(solver: Solver[Any], problem: Problem, state: State) -> Expan
 
 
 def batch_size(solver: Solver[Any], problem: Problem, state: State) -> int:
-    """Return how many rows, or groups, a batch has."""
+    """Return the number of rows, or groups, of a batch."""
     if solver.tags.access == "groups":
         return solver.tags.groups_per_batch
     return solver.rows_per_batch(problem, state)

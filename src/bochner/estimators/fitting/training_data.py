@@ -11,7 +11,7 @@ from bochner.data import Batch, DataSource, HeldOut, RandomAccess, mapped, shuff
 from bochner.estimators.automatic.defaults import alpha_for
 from bochner.estimators.fitting.setup import Setup
 from bochner.estimators.inputs.sources import held_out_rows, split
-from bochner.features import Basis, BinningBasis, BinningDiagnostics, Encoded
+from bochner.features import Basis, BinningBasis, BinningDiagnostics, EncodedData, EncodedRows
 from bochner.problem import Problem
 from bochner.solvers import Solver
 
@@ -26,7 +26,7 @@ class Walk:
 
     setup: Setup
     problem: Problem
-    source: DataSource
+    source: DataSource | EncodedData
     held_out: Batch | None
 
     @classmethod
@@ -44,19 +44,21 @@ class Walk:
         """Hold rows out if wanted; shuffle the others, or encode them all."""
         rest = split(source, early_stopping, setup.seed)
         held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
+        data: DataSource | EncodedData
         if solver.tags.access == "shuffled":
             rows = source.n_rows
             posed = setup.problem(alpha_for(alpha, solver, setup.loss, rows), intercept, rows)
             solver.check(posed)
             basis = solver.prepare_basis(posed, memory)
-            rest = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
+            data = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
         else:
             known = source.n_rows
             first = setup.problem(alpha_for(alpha, solver, setup.loss, known), intercept, known)
-            rest = _encoded(mapped(source, setup), first, solver, held_out, memory)
-            setup, rows, basis = replace(setup, basis=rest.basis.plain), rest.n_rows, rest.basis
+            encoded = _encoded(mapped(source, setup), first, solver, held_out, memory)
+            data, rows, basis = encoded, encoded.n_rows, encoded.basis
+            setup = replace(setup, basis=basis.plain)
         problem = setup.problem(alpha_for(alpha, solver, setup.loss, rows), intercept, rows)
-        return cls(setup, replace(problem, basis=basis), rest, held_out)
+        return cls(setup, replace(problem, basis=basis), data, held_out)
 
     def on(self, basis: Basis) -> Walk:
         """Return the same walk with a basis that has met the rows."""
@@ -65,18 +67,18 @@ class Walk:
     def counted(self) -> Setup:
         """Return the setup with the number of rows in each bin, if there are bins."""
         encoded, basis = self.source, self.setup.basis
-        if not isinstance(encoded, Encoded) or not isinstance(basis, BinningBasis):
+        if not isinstance(encoded, EncodedRows) or not isinstance(basis, BinningBasis):
             return self.setup
         rows = np.zeros(basis.size, np.int32)
-        for batch in encoded.batches(encoded.rows):
+        for batch in encoded.batches():
             basis.count(batch.X, rows)
         return replace(self.setup, binning=BinningDiagnostics.of(basis, rows), rows_in_bins=rows)
 
 
 def _encoded(
     source: DataSource, problem: Problem, solver: Solver[Any], held_out: Batch | None, memory: int
-) -> Encoded:
+) -> EncodedRows:
     solver.check(problem)
     left_out = None if held_out is None else held_out.index
     basis, rows = solver.prepare_basis(problem, memory), solver.rows_per_batch(problem)
-    return Encoded(source, basis, rows, memory, left_out)
+    return EncodedRows(source, basis, rows, memory, left_out)
