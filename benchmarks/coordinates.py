@@ -16,7 +16,7 @@ import numpy as np
 
 from bochner.data import ArraySource, Shuffled
 from bochner.problem import Problem
-from bochner.solvers import DoublyStochastic, Memo
+from bochner.solvers import DoublyStochastic, PredictionCache
 from common import (
     COLOURS,
     data_argument,
@@ -103,8 +103,8 @@ def looker(task: Task, data: Split, experiment: Experiment) -> Callable[[], dict
     """Return a function that takes the figures of an experiment as it stands."""
     problem = experiment.problem
     some = np.random.default_rng(0).permutation(len(data.X))[:LOOKED_AT]
-    y, training = data.y[some], Memo(problem.basis.encode(data.X[some]))
-    tested = Memo(problem.basis.encode(data.X_test[:LOOKED_AT]))
+    y, training = data.y[some], PredictionCache(problem.basis.encode(data.X[some]))
+    tested = PredictionCache(problem.basis.encode(data.X_test[:LOOKED_AT]))
 
     def figures() -> dict[str, float]:
         return {

@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from bochner.data import DataSource
+from bochner.data import Batch, DataSource
 from bochner.features import SAMPLE_ROWS, prepare
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.problem import Problem
-from bochner.solvers import DoublyStochastic, Memo
+from bochner.solvers import DoublyStochastic, PredictionCache
 from bochner.stopping import Stop
 from bochner.training.loop import Training, run
 from bochner.training.progress import Progress, Reason
+
+# The cache holds the code of its rows, so predictions need no others.
+NO_ROWS = Batch(np.empty((0, 0)), None, np.empty(0, np.int64))
 
 
 @dataclass
@@ -47,14 +50,14 @@ class Experiment:
         )
         return solution.progress
 
-    def mean(self, memo: Memo) -> np.ndarray:
+    def mean(self, memo: PredictionCache) -> np.ndarray:
         """Return the averaged iterate's predictions at the rows of a memo."""
-        return self.solver.predictions(self.problem, self.training.state, memo)
+        return self.solver.predictions(self.problem, self.training.state, NO_ROWS, memo)
 
-    def last(self, memo: Memo) -> np.ndarray:
+    def last(self, memo: PredictionCache) -> np.ndarray:
         """Return the last iterate's predictions at the rows of a memo."""
         return replace(self.solver, averaging=None).predictions(
-            self.problem, self.training.state, memo
+            self.problem, self.training.state, NO_ROWS, memo
         )
 
 

@@ -16,7 +16,7 @@ from scipy.stats import norm, t
 from sklearn.preprocessing import normalize
 
 from bochner.data import ArraySource, Shuffled
-from bochner.solvers import DoublyStochastic, Memo
+from bochner.solvers import DoublyStochastic, PredictionCache
 from bochner.stopping import Steps
 from common import (
     data_argument,
@@ -71,7 +71,7 @@ def trained(data: tuple[np.ndarray, ...], features: str, seed: int, steps: int) 
     source = ArraySource(X, y)
     _, problem = posed(source, "gaussian", "softmax", ALPHA, seed, features=features)
     experiment = Experiment(DoublyStochastic(), problem, Shuffled(source))
-    tested = Memo(problem.basis.encode(X_test))
+    tested = PredictionCache(problem.basis.encode(X_test))
 
     def figures() -> dict[str, float]:
         found = experiment.mean(tested).argmax(axis=1)

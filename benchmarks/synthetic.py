@@ -15,7 +15,7 @@ import numpy as np
 
 from bochner.data import Batch, RadialWave, mapped
 from bochner.kernels import Gaussian
-from bochner.solvers import DoublyStochastic, Memo
+from bochner.solvers import DoublyStochastic, PredictionCache
 from bochner.stopping import Passes
 from bochner.training.progress import Progress
 from common import COLOURS, introduce, pyplot, save_picture, save_record, table, target
@@ -41,7 +41,7 @@ def errors(
     # this narrow kernel (top eigenvalue about 0.02) would have to be 50 times shorter.
     problem = replace(problem, intercept=intercept)
     X = RadialWave(FRESH_ROWS, seed=seed + 1).sample(FRESH_ROWS).X
-    memo, true = Memo(problem.basis.encode(X)), RadialWave.truth(X)
+    memo, true = PredictionCache(problem.basis.encode(X)), RadialWave.truth(X)
     experiment = Experiment(solver, problem, source)
 
     def figures() -> dict[str, float]:

@@ -59,7 +59,7 @@ def solvers_on(features: str) -> dict[str, str]:
     endless = getattr(map_, "size", 0) is None and issubclass(map_.basis_type, RandomBasis)
     found = {}
     for name in sorted(Solver.registry):
-        needed = Solver.resolve(name).basis_type
+        needed = Solver.resolve(name).tags.basis_type
         if issubclass(map_.basis_type, needed):
             found[name] = WITH_A_SIZE if endless and not issubclass(needed, RandomBasis) else "yes"
     return found
@@ -79,7 +79,7 @@ def losses_of(machine: str, solver: str) -> list[str]:
     kinds = {name: type(Loss.resolve(name)) for name in sorted(Loss.registry)}
     kinds |= {"one_class": OneClass} if known.losses is OneClass else {}
     taken = {name: kind for name, kind in kinds.items() if issubclass(kind, known.losses)}
-    return [name for name, kind in taken.items() if issubclass(kind, by.loss_type)]
+    return [name for name, kind in taken.items() if issubclass(kind, by.tags.loss_type)]
 
 
 def machines_with(kernel: Kernel) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bochner.training.progress import Progress
 
-__all__ = ["Callback", "History", "Keeper", "Progress", "ProgressBar"]
+__all__ = ["Callback", "CheckpointCallback", "History", "Keeper", "Progress", "ProgressBar"]
 
 Callback = Callable[[Progress], None]
 COLUMNS = ("pass_", "step", "rows", "seconds", "loss", "held_out_loss", "size")
@@ -37,7 +37,7 @@ class History:
             values.append(getattr(progress, name))
 
 
-class Keeper(ABC):
+class CheckpointCallback(ABC):
     """A callback that kernel machines hand themselves to, as far as they have come.
 
     Estimators that cannot go on from the middle of a fit call it as any other callback: it refuses.
@@ -54,6 +54,9 @@ class Keeper(ABC):
             "KernelQuantileRegressor and KernelNoveltyDetector, which can go on from the middle. "
             "Leave it out of callbacks, and save the model once it is fitted."
         )
+
+
+Keeper = CheckpointCallback  # the name in earlier versions
 
 
 class ProgressBar:

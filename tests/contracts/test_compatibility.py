@@ -112,7 +112,7 @@ def test_machines_take_solvers_with_the_losses_that_they_say(machine):
     y = X[:, 1] - X[:, 2]
     y = y > 0 if machine == "KernelClassifier" else y
     for solver in sorted(Solver.registry):
-        home = Solver.resolve(solver).home(60)
+        home = Solver.resolve(solver).tags.default_features
         for loss in sorted(bochner.losses.Loss.registry):
             model = getattr(bochner, machine)(
                 "laplacian", loss, features=home, solver=solver, max_passes=1, random_state=0

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from bochner.data import ArraySource, Batch, IteratorSource
-from bochner.features import Binning, Centers, Encoded, Fourier
+from bochner.features import Binning, Centers, EncodedRows, Fourier
 from bochner.kernels import Gaussian, Laplacian
 
 N_ROWS, SIZE, GRIDS = 103, 20, 10
@@ -21,12 +21,12 @@ KEEPS = ["memory", "file", "nothing"]
 def encode(source: Any, basis: Any, size: int = SIZE, keep: str = "memory", left_out: Any = None):
     """Rows in batches of a size, with codes kept in memory, in a file or not at all."""
     memory = 2**30 if keep == "memory" else 0
-    return Encoded(source, basis, size, memory, left_out)
+    return EncodedRows(source, basis, size, memory, left_out)
 
 
 def batches(encoded: Any, **arguments: int) -> Iterator[Batch]:
     """A pass through encoded rows; arguments are seed, pass_ and start."""
-    return encoded.batches(encoded.rows, **arguments)
+    return encoded.batches(**arguments)
 
 
 def basis_of(encoded: Any) -> Any:
@@ -35,13 +35,13 @@ def basis_of(encoded: Any) -> Any:
 
 
 def grouped(encoded: Any) -> Any:
-    """The same rows, group by group."""
-    return encoded.groups()
+    """The same rows by groups, of which `group_batches` takes some as a batch."""
+    return encoded
 
 
 def group_batches(groups: Any, size: int, **arguments: int) -> Iterator[Batch]:
     """A pass through groups, so many as a batch."""
-    return groups.batches(size, **arguments)
+    return groups.groups(size).batches(**arguments)
 
 
 def columns(batch: Batch) -> list[tuple[int, np.ndarray]]:
@@ -334,7 +334,7 @@ def test_groups_have_targets_and_weights_of_all_rows_and_0_for_held_out_ones(kep
 def test_rows_are_the_same_after_they_have_been_grouped(kept):
     encoded = made("bins", kept, left_out=LEFT_OUT)
     before = list(batches(encoded))
-    grouped(encoded)
+    encoded.groups()
     assert_equal(before, batches(encoded))
     assert encoded.n_rows == N_ROWS
 
@@ -342,9 +342,19 @@ def test_rows_are_the_same_after_they_have_been_grouped(kept):
 def test_groups_of_codes_that_are_not_kept_are_refused(monkeypatch):
     fill_the_disk(monkeypatch)
     with pytest.raises(ValueError, match=r"neither the memory budget nor the disk.*memory_budget"):
-        grouped(made("bins", "nothing"))
+        made("bins", "nothing").groups()
 
 
-@pytest.mark.xfail(strict=True, reason="it is the number of groups as long as these are a source")
 def test_the_number_of_rows_of_groups_is_that_of_the_rows(kept):
-    assert grouped(made("bins", kept)).n_rows == N_ROWS
+    assert made("bins", kept).groups().n_rows == N_ROWS
+
+
+@every_size
+def test_the_batches_of_a_pass_count_every_row_once(kept, size):
+    encoded = made("bins", kept)
+    for data in (encoded, encoded.groups(size)):
+        pass_ = list(data.batches())
+        counts = [data.rows_in(batch, number) for number, batch in enumerate(pass_)]
+        assert sum(counts) == N_ROWS
+        assert min(counts) > 0
+        assert len(pass_) == data.n_batches

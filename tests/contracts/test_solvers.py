@@ -61,7 +61,6 @@ MORE_EIGENVECTORS = (
     "the number of eigenvectors goes by that of the rows: of the repeated ones it takes nearly as "
     "many as there are waves, and the steps become too short"
 )
-ONCE_A_GRID = "a batch is a grid at all rows, so that rows are counted once a grid"
 SHARED_STEPS = "the length of a step on a block of functions is found for all outputs together"
 UNREADABLE = (
     "a bug: the checkpoint cannot be loaded ('A TabulatedBasis in the file is not sound: its draws "
@@ -70,16 +69,10 @@ UNREADABLE = (
 EXCEPTIONS = {
     ("averaged", "memory"): "the number of bins that are kept follows the budget (most_bins)",
     ("averaged", "exact weights"): ROW_BY_ROW,
-    ("backfitting", "chunks"): (
-        "a bug: codes of a number of rows that is not known before have gaps between their columns "
-        "(TypeError: No matching definition for array(int32, 2d, A))"
-    ),
     ("cdsg", "exact weights"): ROW_BY_ROW,
     ("cdsg", "outputs"): SHARED_STEPS,
     ("cg on centres", "exact weights"): MORE_CENTRES,
     ("cg on waves", "checkpoint"): UNREADABLE,
-    ("coordinate", "rows"): ONCE_A_GRID,
-    ("coordinate with l2", "rows"): ONCE_A_GRID,
     ("dsg", "exact weights"): ROW_BY_ROW,
     ("dsg", "outputs"): SHARED_STEPS,
     ("eigenpro on some centres", "exact weights"): ROW_BY_ROW,
@@ -133,7 +126,7 @@ class Case:
 
     def _settings(self, *losses: str) -> dict[str, Any]:
         kernel = Laplacian(2.0) if self.features == "bins" else Gaussian(1.5)
-        taken = SOLVERS[self.name].loss_type
+        taken = SOLVERS[self.name].tags.loss_type
         return {
             "kernel": kernel,
             "loss": next(name for name in losses if isinstance(Loss.resolve(name), taken)),
@@ -148,7 +141,7 @@ class Case:
 
 def takes(name: str, features: str) -> bool:
     """Whether a solver takes features, as the types say."""
-    needed, map_ = SOLVERS[name].basis_type, FEATURES[features]
+    needed, map_ = SOLVERS[name].tags.basis_type, FEATURES[features]
     if features == "endless waves" and not issubclass(needed, RandomBasis):
         return False
     return issubclass(map_.basis_type, needed) and (name, features) not in REFUSED
@@ -175,7 +168,9 @@ def law(name: str) -> pytest.MarkDecorator:
 def small_batches(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut a pass into several batches where the solver has no parameter for it."""
     if not hasattr(case.solver, "batch_size"):
-        monkeypatch.setattr(type(case.solver), "rows_per_batch", lambda self, problem: BATCH)
+        monkeypatch.setattr(
+            type(case.solver), "rows_per_batch", lambda self, problem, state=None: BATCH
+        )
 
 
 def table(rows: int = N_ROWS) -> tuple[np.ndarray, np.ndarray]:
@@ -465,7 +460,7 @@ def test_losses_that_a_solver_does_not_take_are_refused_by_a_sentence(name):
     kind = type(SOLVERS[name]).__name__
     for loss in sorted(Loss.registry):
         instance = Loss.resolve(loss)
-        if not isinstance(instance, SOLVERS[name].loss_type):
+        if not isinstance(instance, SOLVERS[name].tags.loss_type):
             values = isinstance(instance, Regression)
             make, target = (case.regressor, y) if values else (case.classifier, labels(y))
             said = rf"{kind} needs a .*; got {type(instance).__name__}\. Choose another"

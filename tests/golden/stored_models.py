@@ -27,7 +27,7 @@ from bochner import (
     KernelWitness,
     kernels,
 )
-from bochner.callbacks import Keeper
+from bochner.callbacks import CheckpointCallback
 from bochner.data import open_source
 from bochner.features import (
     Binning,
@@ -160,7 +160,7 @@ def _write_checkpoint(model, X, y, path):
     assert recorded(outcome(whole, X)) == recorded(outcome(resumed, X))
 
 
-class _KeepAt(Keeper):
+class _KeepAt(CheckpointCallback):
     """Saves the model at a call; counts them all."""
 
     def __init__(self, path, call=None):

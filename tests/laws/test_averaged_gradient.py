@@ -14,7 +14,8 @@ from bochner.features import Binning, Fourier
 from bochner.kernels import Gaussian, Laplacian
 from bochner.losses import Hinge, Logistic, Softmax, Squared, SquaredHinge
 from bochner.problem import Problem
-from bochner.solvers import ConjugateGradient, averaged_gradient
+from bochner.solvers import ConjugateGradient, PredictionCache
+from bochner.solvers.binning import averaged_gradient
 from bochner.solvers.binning.averaged_gradient import AveragedGradient
 from bochner.stopping import OnePass, Passes, RowLimit
 from bochner.training.loop import run
@@ -279,14 +280,14 @@ def test_automatic_bins_take_the_memory_budget():
     assert AveragedGradient().init(two, batch(X, np.tile(y, 2))).most == 500
 
 
-def test_rows_of_a_memo_are_seen_through_the_present_bins():
+def test_held_out_rows_are_seen_through_the_present_bins():
     X, y = rows()
     solver, task = AveragedGradient(), problem()
-    memo, state = solver.memo(task, batch(X, y)), solver.init(task, batch(X, y))
+    cache, state = PredictionCache(), solver.init(task, batch(X, y))
     for start in (0, 1000, 2000):
         part = slice(start, start + 1000)
         state = solver.advance(task, state, batch(X[part], y[part]))
-        f = solver.predictions(task, state, memo)
+        f = solver.predictions(task, state, batch(X, y), cache)
         np.testing.assert_array_equal(f, solver.expansion(task, state)(X))
 
 

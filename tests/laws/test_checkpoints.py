@@ -19,7 +19,7 @@ from bochner import (
     KernelQuantileRegressor,
     KernelRegressor,
 )
-from bochner.callbacks import Keeper
+from bochner.callbacks import CheckpointCallback
 from bochner.data import IteratorSource
 from bochner.features import Binning, Centers
 from bochner.solvers import DoublyStochastic, Refinement
@@ -46,7 +46,7 @@ MODELS = {
 every_model = pytest.mark.parametrize("name", MODELS)
 
 
-class KeepAt(Keeper):
+class KeepAt(CheckpointCallback):
     """Saves the model at some calls; counts them all."""
 
     def __init__(self, path, *calls):

@@ -18,7 +18,8 @@ from bochner.features import Fourier
 from bochner.kernels import Gaussian
 from bochner.losses import Squared
 from bochner.problem import Problem
-from bochner.solvers import DoublyStochastic, EigenPro, ledger
+from bochner.solvers import DoublyStochastic, EigenPro
+from bochner.solvers.doubly_stochastic import lazy_predictions
 from bochner.stopping import NoImprovement, OnePass, Passes, RowLimit, Seconds, Tolerance
 from bochner.training.interruption import interruptible
 from bochner.training.loop import run
@@ -194,7 +195,7 @@ def test_signals_are_left_alone_in_other_threads():
 
 @every_solver
 def test_predictions_that_are_kept_equal_fresh_ones(regression, solver, monkeypatch):
-    monkeypatch.setattr(ledger, "CALL", 0)  # keeping pays off for small data too
+    monkeypatch.setattr(lazy_predictions, "CALL", 0)  # keeping pays off for small data too
     X, y = regression
     y = y[:, None]
     sample = ArraySource(X, y).sample(400)

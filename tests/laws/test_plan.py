@@ -182,7 +182,7 @@ def test_a_fit_does_what_the_plan_says(case):
     model.set_params(random_state=0).fit(X, y)
     assert model.plan_ == plan == model.plan(X, y)
     assert type(model.expansion_.basis) is basis
-    assert isinstance(model._training.state, Solver.resolve(solver).state_type)
+    assert isinstance(model._training.state, Solver.resolve(solver).tags.state_type)
 
 
 def test_columns_of_text_and_streams_are_planned_as_they_are_fitted():

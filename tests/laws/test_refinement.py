@@ -14,9 +14,9 @@ from bochner.features import Fourier
 from bochner.kernels import Gaussian
 from bochner.losses import Loss
 from bochner.problem import Problem
-from bochner.solvers import DoublyStochastic, Preconditioned, Refinement
+from bochner.solvers import DoublyStochastic, Preconditioned, PredictionCache, Refinement
 from bochner.solvers.doubly_stochastic.block_view import Residuals
-from bochner.solvers.doubly_stochastic.doubly_stochastic import look_through
+from bochner.solvers.doubly_stochastic.doubly_stochastic import view_block
 from bochner.solvers.doubly_stochastic.refinement import (
     _direction,
     _frequencies,
@@ -24,7 +24,7 @@ from bochner.solvers.doubly_stochastic.refinement import (
     frequencies_of,
     objective,
 )
-from bochner.solvers.doubly_stochastic.step_rules import Move, Pace
+from bochner.solvers.doubly_stochastic.step_rules import Move, StepLength
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 ROWS, WIDTH = 600, 64
@@ -51,7 +51,7 @@ def looked(kind=np.asarray, loss="squared", weight=None):
     state = solver().init(problem, source.sample(ROWS))
     code, batch = basis.encode(kind(X)), Batch(kind(X), Y, np.arange(ROWS), weight)
     residuals = Residuals(problem, batch, np.zeros((ROWS, Y.shape[1])))
-    look = look_through(state, residuals, code, None, 480, 480 + WIDTH)  # in two units of the basis
+    look = view_block(state, residuals, code, None, 480, 480 + WIDTH)  # in two units of the basis
     change = np.random.default_rng(3).normal(size=(WIDTH + 1, Y.shape[1])) * 0.1
     return look, Move(change), code
 
@@ -80,7 +80,7 @@ def test_the_direction_is_the_derivative_of_the_objective(kind, loss, weighted):
 
 def test_steps_lower_the_objective_and_move_only_the_frequencies_of_the_block():
     look, _, code = looked()
-    rule, pace = Preconditioned(), Pace(1.0, 1.0)
+    rule, pace = Preconditioned(), StepLength(1.0, 1.0)
     move = rule.move(look, pace)
     decide = partial(rule.move, pace=pace)
     better, change = Refinement(steps=5).refined(look, move, code, decide)
@@ -109,15 +109,15 @@ def test_what_is_known_of_the_rows_is_what_the_model_predicts(coordinates, avera
     basis = Fourier().build(Gaussian(2.0), source.sample(ROWS), 0, np.float64)
     problem = Problem(basis, Loss.resolve("squared"), 1e-4, 2, rows=ROWS)
     state = by.init(problem, source.sample(ROWS))
-    held_out = by.memo(problem, source.sample(50))
+    held_out, cache = source.sample(50), PredictionCache()
     for pass_ in range(4):
         for batch in source.batches(200, 0, pass_):
             state = by.advance(problem, state, batch)
-            by.predictions(problem, state, held_out)
+            by.predictions(problem, state, held_out, cache)
     expansion = by.expansion(problem, state)
     whole = source.sample(50)
     np.testing.assert_allclose(
-        by.predictions(problem, state, held_out), expansion(whole.X), atol=1e-8
+        by.predictions(problem, state, held_out, cache), expansion(whole.X), atol=1e-8
     )
     if averaging is None:
         known = state.ledger.values[batch.index] * state.weights.scale + state.intercept

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,7 +110,7 @@ def test_a_fit_that_goes_on_ends_where_the_whole_one_does():
 
 @pytest.mark.parametrize("rows", [ROWS, 60])
 def test_it_goes_on_from_the_middle_of_a_sweep(rows, monkeypatch):
-    monkeypatch.setattr(Backfitting, "groups_per_batch", 3)
+    monkeypatch.setattr(Backfitting, "tags", replace(Backfitting.tags, groups_per_batch=3))
     source = encoded(Y, rows=rows)
     solver, problem = Backfitting(), posed(source, Y)
     stopped = run(solver, problem, source, stop=RowLimit(3 * ROWS + 1))

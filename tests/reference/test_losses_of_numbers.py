@@ -19,8 +19,9 @@ from bochner.losses import (
     deviations,
 )
 from bochner.problem import Problem
-from bochner.solvers import CoordinateDescent, Newton, newton
+from bochner.solvers import CoordinateDescent, Newton
 from bochner.solvers.initialization import best_constant
+from bochner.solvers.passes import newton
 from bochner.stopping import Passes, Solved
 from bochner.training.loop import run
 

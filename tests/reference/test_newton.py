@@ -15,7 +15,7 @@ from bochner.kernels import Laplacian
 from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import Newton
-from bochner.solvers.passes.newton import Descent, Trial, opened
+from bochner.solvers.passes.newton import Descent, Trial, initial_state
 from bochner.stopping import Passes, RowLimit, Solved
 from bochner.training.loop import Training, run
 
@@ -212,7 +212,7 @@ def test_the_objective_never_rises_even_from_far_away(two_classes, loss):
     problem, encoded = posed(X, targets, loss)
     rng = np.random.default_rng(0)
     far = rng.normal(scale=30.0, size=(problem.basis.size + 1, targets.shape[1]))
-    start = Training(opened(problem, far.astype(np.float32)), module.BATCH_ROWS)
+    start = Training(initial_state(problem, far.astype(np.float32)), module.BATCH_ROWS)
     values, lengths = [], set()
 
     def watch(progress):

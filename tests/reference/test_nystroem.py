@@ -33,7 +33,7 @@ def posed(X, Y, loss="squared", features=None, weight=None, memory=MUCH, **setti
     features = Centers(60) if features is None else features
     basis = features.build(Gaussian(2.0), source.sample(len(X)), 0, dtype)
     problem = Problem(basis, Loss.resolve(loss), outputs=Y.shape[1], **settings)
-    problem = replace(problem, basis=Nystroem().prepared(problem, memory))
+    problem = replace(problem, basis=Nystroem().prepare_basis(problem, memory))
     return problem, Encoded(source, problem.basis, module.BATCH_ROWS, memory, left_out)
 
 

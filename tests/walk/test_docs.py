@@ -19,7 +19,7 @@ PAGES = sorted(
     if "_build" not in page.parts
 )
 # Pieces of estimators and model files, which `bochner` itself exports, and the command.
-INSIDE = {"cli", "compute", "estimators", "persist"}
+INSIDE = {"cli", "compute", "estimators", "persist", "training"}
 PACKAGES = ["bochner"] + [
     f"bochner.{module.name}"
     for module in iter_modules(bochner.__path__)

@@ -7,7 +7,15 @@ from bochner.features.centers.center_basis import CenterBasis
 from bochner.features.centers.centers import Centers
 from bochner.features.centers.nystroem import NystroemFeatures
 from bochner.features.centers.whitened_basis import WhitenedBasis
-from bochner.features.codes.encoded import Encoded, Group, GroupBlock, Groups
+from bochner.features.codes.encoded import (
+    Encoded,
+    EncodedData,
+    EncodedGroups,
+    EncodedRows,
+    Group,
+    GroupBlock,
+    Groups,
+)
 from bochner.features.codes.kept_columns import RememberedBasis, TabulatedBasis
 from bochner.features.dense_basis import DenseBasis
 from bochner.features.drawings import Drawing
@@ -43,6 +51,9 @@ __all__ = [
     "DenseBasis",
     "Drawing",
     "Encoded",
+    "EncodedData",
+    "EncodedGroups",
+    "EncodedRows",
     "ExponentialFourier",
     "FeatureMap",
     "Fourier",

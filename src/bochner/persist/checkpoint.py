@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from bochner.callbacks import Keeper, Progress
+from bochner.callbacks import CheckpointCallback, Progress
 from bochner.persist.files import Path, save
 from bochner.training.loop import FAILED, INTERRUPTED
 
 
 @dataclass
-class Checkpoint(Keeper):
+class Checkpoint(CheckpointCallback):
     """A callback that saves the model every so many seconds, and when a fit is interrupted.
 
     The file is a model file: `load` gives a model that predicts by what it has learned so far, and

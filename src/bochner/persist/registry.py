@@ -95,7 +95,7 @@ MODULES = {
     "solvers.binning.coordinate_descent": "Active CoordinateDescent CoordinateDescentState FittedRows",
     "solvers.doubly_stochastic.coordinates": "Checked New Uniform",
     "solvers.doubly_stochastic.doubly_stochastic": "DoublyStochastic DoublyStochasticState",
-    "solvers.doubly_stochastic.lazy_predictions": "Change Ledger",
+    "solvers.doubly_stochastic.lazy_predictions": "Change LazyPredictions",
     "solvers.doubly_stochastic.refinement": "Refinement",
     "solvers.doubly_stochastic.step_rules": "Plain Preconditioned",
     "solvers.eigenpro.eigenpro": "EigenPro",
@@ -106,7 +106,7 @@ MODULES = {
     "solvers.passes.linear_system": "ConjugateDirections",
     "solvers.passes.newton": "Descent Newton NewtonState Trial",
     "solvers.passes.nystroem": "Nystroem",
-    "solvers.solver": "Memo",
+    "solvers.solver": "PredictionCache",
     "spectra.spectrum": "Spectrum",
     "training.loop": "Training",
     "training.progress": "Evaluation Progress Reason",
@@ -121,6 +121,8 @@ OLD_NAMES = {
     "progress.Evaluation": "training.Evaluation",
     "progress.Progress": "training.Progress",
     "progress.Reason": "training.Reason",
+    "solvers.Ledger": "solvers.LazyPredictions",
+    "solvers.Memo": "solvers.PredictionCache",
 }
 
 

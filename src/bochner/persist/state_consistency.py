@@ -87,6 +87,6 @@ STATES: dict[str, Callable[[Any], None]] = {
     "ConjugateDirections": _system,
     "CoordinateDescentState": _coordinates,
     "Entries": _entries,
-    "Ledger": _ledger,
+    "LazyPredictions": _ledger,
     "State": _state,
 }

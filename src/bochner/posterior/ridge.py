@@ -64,7 +64,7 @@ class Ridge:
         source: DataSource = mapped(self.source, with_targets)
         outputs = source.sample(1).y
         assert outputs is not None  # they have just been made
-        if self.solver.walks == "shuffled" and isinstance(source, RandomAccess):
+        if self.solver.tags.access == "shuffled" and isinstance(source, RandomAccess):
             source = shuffled(source)
         rows = self.source.n_rows
         problem = Problem(

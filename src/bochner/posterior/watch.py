@@ -52,14 +52,14 @@ class Watch:
     def rule(self, solver: Solver[Any]) -> Stop:
         """Return when a solver ends; to have converged comes before a limit."""
         rule: Stop = Solved()
-        if self.tol > 0 and solver.walks == "shuffled":
+        if self.tol > 0 and solver.tags.access == "shuffled":
             rule = rule | Tolerance(self.tol)
         rule = rule | Passes(MOST_PASSES if self.max_passes is None else self.max_passes)
         return rule if self.time_is_up is None else rule | self.time_is_up
 
     def ended(self, progress: Progress) -> None:
         """Note how a fit ended, without the function that it learned."""
-        self.ends.append(progress.settled())
+        self.ends.append(progress.detached())
 
     def afresh(self) -> Watch:
         """Return the same limits for fits that nobody is told of yet."""

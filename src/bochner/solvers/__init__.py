@@ -12,7 +12,7 @@ from bochner.solvers.passes.conjugate_gradient import ConjugateGradient
 from bochner.solvers.passes.direct import Direct
 from bochner.solvers.passes.newton import Newton
 from bochner.solvers.passes.nystroem import Nystroem
-from bochner.solvers.solver import Memo, Solver, State
+from bochner.solvers.solver import Memo, PredictionCache, SamplingSolver, Solver, SolverTags, State
 
 __all__ = [
     "AveragedGradient",
@@ -30,8 +30,11 @@ __all__ = [
     "Nystroem",
     "Plain",
     "Preconditioned",
+    "PredictionCache",
     "Refinement",
+    "SamplingSolver",
     "Solver",
+    "SolverTags",
     "State",
     "StepRule",
     "Uniform",

@@ -1,51 +1,123 @@
-"""Solver: what moves the weights."""
+"""Solver: the base class of the methods that fit the weights."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.component import Component
 from bochner.data import Batch
-from bochner.features import SAMPLE_ROWS, Basis, BinningDiagnostics
+from bochner.features import Basis
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
+
+DEFAULT_ALPHA = 1e-7
 
 
 @dataclass
 class State:
     """What a solver carries from step to step: a plain record of arrays and numbers.
 
-    `loss` is the mean loss of the last batch before its step, `moved` the size of the last move
-    (the loop looks at both for infinities), and `pass_losses` the mean training loss of every
-    pass that has ended with other weights than it began with. `optimality` says how far the
-    weights are from the minimum: 1 or so at the beginning, 0 at the minimum, infinite for a solver
-    that cannot tell.
+    `loss` is the mean loss of the last batch before its step and `moved` the norm of the last
+    step; the loop raises if either is infinite. `pass_losses` holds the mean training loss of
+    every pass that changed the weights. `optimality` is the relative distance to the minimum:
+    about 1 at the start, 0 at the minimum, infinite if the solver cannot compute it. `best` holds
+    weights and intercept of the best held-out evaluation; the loop sets it if the solver's tags
+    ask for it.
     """
 
     loss: float
     moved: float
     pass_losses: list[float]
     optimality: float = field(default=math.inf, kw_only=True)
+    best: tuple[NDArray[np.float64], NDArray[np.float64]] | None = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        """The number of basis functions in use. A subclass returns its own."""
+        return 0
 
 
 @dataclass
-class Memo:
-    """Rows that are looked at again and again (held-out rows), and what is known of them.
+class PredictionCache:
+    """What a solver keeps of the held-out rows between two evaluations.
 
-    `code` is their encoding; a solver may keep in `values` what lets it bring the predictions up
-    to date without starting from nothing, and in `step` and `area` how far they are.
+    `code` is their encoding; `values` are sums that a solver updates instead of computing the
+    predictions anew, valid at `step` and `area`.
     """
 
-    code: Any
+    code: Any = None
     step: int = -1
     area: float = 0.0
     values: NDArray[np.float64] | None = None
+
+
+Memo = PredictionCache  # the name in earlier versions
+
+
+def small_alpha(rows: int | None) -> float:
+    """Return 1e-7, whatever the number of rows."""
+    return DEFAULT_ALPHA
+
+
+@dataclass(frozen=True)
+class SolverTags:
+    """What a solver needs and how the loop runs it, in the manner of scikit-learn's tags.
+
+    Parameters
+    ----------
+    state_type, loss_type, basis_type : type
+        The solver's state, and the losses and bases that it takes.
+    loss_words : str or None
+        How an error message names the losses; None means the name of `loss_type`.
+    access : {"shuffled", "rows", "groups"}
+        What a batch is. "shuffled": rows in a new random order each pass; every batch moves the
+        weights. "rows": encoded rows in their order; the weights move at the end of a pass.
+        "groups": `groups_per_batch` groups of functions (grids) at all rows.
+    groups_per_batch : int
+        Groups in a batch if `access` is "groups".
+    evaluates : {"steps", "passes"}
+        When the loop evaluates the held-out rows: every few steps, or after each pass.
+    keeps_best : bool
+        Whether the fit returns the function of the best held-out evaluation, and then learns the
+        held-out rows in a last pass that starts from it.
+    iterates : bool
+        Whether the solver iterates. One that does not is never stopped early.
+    patience : int
+        Held-out evaluations without improvement that end a fit.
+    takes_ridge : bool
+        Whether alpha is that of kernel ridge regression.
+    features : str or FeatureMap
+        The features that the solver is made for.
+    default_alpha : callable
+        Returns the alpha for a number of rows (None if unknown) where the user gives none.
+    """
+
+    state_type: Any = State
+    loss_type: Any = Loss
+    basis_type: type[Any] = Basis
+    loss_words: str | None = None
+    access: Literal["shuffled", "rows", "groups"] = "shuffled"
+    groups_per_batch: int = 1
+    evaluates: Literal["steps", "passes"] = "steps"
+    keeps_best: bool = False
+    iterates: bool = True
+    patience: int = 5
+    takes_ridge: bool = False
+    features: Any = "fourier"
+    default_alpha: Callable[[int | None], float] = small_alpha
+
+    @property
+    def default_features(self) -> Any:
+        """A copy of `features`, which the caller may change."""
+        return deepcopy(self.features)
 
 
 S = TypeVar("S", bound=State)
@@ -54,73 +126,43 @@ S = TypeVar("S", bound=State)
 class Solver(Component, ABC, Generic[S], family="solver"):
     """A record of hyperparameters with `init`, `advance` and `end_pass` over an explicit state.
 
-    `loss_type` and `basis_type` say what it needs; `check` refuses anything else with a sentence.
-    A solver never sees a source, a clock, a callback or a screen.
-
-    `walks` says what its batches are. "shuffled": rows in a new random order each pass, and every
-    batch moves the weights. "rows": encoded rows in their order; the weights move at the end of a
-    pass. "groups": `groups_per_batch` groups of functions (grids) at all rows. `looks` says when
-    held-out rows are looked at: every few steps, or after each pass (always where the weights move
-    once a pass); `learns_held_out_rows` whether they are learned in a last pass. A solver that
-    does not iterate is not to be stopped early; `patience` is how many looks without gain end it.
-    One that takes a ridge has the alpha of kernel ridge regression.
+    `tags` says what the solver needs and how the loop runs it. A solver never sees a data source,
+    a clock, a callback or a screen.
     """
 
-    state_type: ClassVar[type[Any]] = State
-    loss_type: ClassVar[Any] = Loss
-    basis_type: ClassVar[type[Any]] = Basis
-    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "shuffled"
-    looks: ClassVar[Literal["steps", "passes"]] = "steps"
-    learns_held_out_rows: ClassVar[bool] = False
-    iterates: ClassVar[bool] = True
-    patience: ClassVar[int] = 5
-    takes_ridge: ClassVar[bool] = False
-    groups_per_batch: ClassVar[int] = 1
+    tags: ClassVar[SolverTags] = SolverTags()
 
+    @final
     def check(self, problem: Problem) -> None:
-        """Refuse a problem that this solver cannot solve."""
-        parts = (problem.loss, self.loss_type), (problem.basis.plain, self.basis_type)
-        for part, needed in parts:
-            if not isinstance(part, needed):
-                raise ValueError(
-                    f"{type(self).__name__} needs a {needed.__name__}; got "
-                    f"{type(part).__name__}. Choose another solver or another "
-                    f"{'loss' if isinstance(part, Loss) else 'feature map'}."
-                )
+        """Raise ValueError for a problem that this solver cannot solve."""
+        tags = self.tags
+        self._require(problem.loss, tags.loss_type, tags.loss_words, "loss")
+        self._require(problem.basis.plain, tags.basis_type, None, "feature map")
+        self.validate(problem)
 
-    def prepared(self, problem: Problem, memory: int) -> Basis:
+    def validate(self, problem: Problem) -> None:
+        """Raise ValueError for hyperparameters out of range, or that do not fit the problem."""
+
+    def prepare_basis(self, problem: Problem, memory: int) -> Basis:
         """Return the basis to work with, which spans the same functions.
 
-        By default it keeps its columns, if they fit into `memory` bytes, for solvers that walk
-        through codes.
+        By default a solver of encoded rows keeps the columns if they fit into `memory` bytes.
         """
-        if self.walks == "shuffled":
+        if self.tags.access == "shuffled":
             return problem.basis
         return problem.basis.tabulated(problem.rows, memory)
 
-    def home(self, rows: int | None) -> Any:
-        """Return the features, a name or a component, that the solver is made for."""
-        return "fourier"
-
     @abstractmethod
-    def rows_per_batch(self, problem: Problem) -> int:
-        """How many rows a batch should have."""
-
-    def rows_per_step(self, problem: Problem, state: S) -> int:
-        """How many rows a batch has once the state is known."""
-        return self.rows_per_batch(problem)
-
-    def sample_rows(self, problem: Problem) -> int:
-        """How many rows to see before the first step."""
-        return SAMPLE_ROWS
+    def rows_per_batch(self, problem: Problem, state: S | None = None) -> int:
+        """Return the number of rows in a batch; `state` is None before `init`."""
 
     @abstractmethod
     def init(self, problem: Problem, sample: Batch) -> S:
-        """Return the state before the first step; `sample` stands for the data."""
+        """Return the state before the first step, from a sample of the rows."""
 
     @abstractmethod
     def advance(self, problem: Problem, state: S, batch: Batch) -> S:
-        """Return the state after a batch; the given state may be used up."""
+        """Return the state after a batch; the given state may be modified."""
 
     @abstractmethod
     def end_pass(self, problem: Problem, state: S) -> S:
@@ -128,46 +170,38 @@ class Solver(Component, ABC, Generic[S], family="solver"):
 
     @abstractmethod
     def expansion(self, problem: Problem, state: S) -> Expansion:
-        """Return the function that the state stands for."""
+        """Return the function that the state represents."""
 
     @abstractmethod
     def on_new_rows(self, problem: Problem, state: S) -> S:
-        """Return the state for going on with other rows: what it knew of the old ones is void."""
+        """Return the state to continue with on other rows, without what it holds for each row.
 
-    @abstractmethod
-    def size(self, state: S) -> int:
-        """How many functions of the basis are in use."""
-
-    def on_best(self, problem: Problem, state: S) -> S:
-        """Be told that no function so far did better on held-out rows than the present one."""
-        return state
-
-    def at_best(self, problem: Problem, state: S) -> S:
-        """Return the state with the function that did best, for a solver that keeps it."""
-        return state
-
-    def regularization(self, rows: int | None) -> float:
-        """Return the alpha to take for so many rows (None: nobody knows) if none is given."""
-        return 1e-7
-
-    def continued(
-        self, problem: Problem, expansion: Expansion, rows_in_bins: NDArray[Any]
-    ) -> S | None:
-        """Return a state that goes on from a function on bins found otherwise, if it can."""
-        return None
-
-    def diagnostics(self, state: S) -> BinningDiagnostics | None:
-        """Return how finely the grids cut the rows met, if the state has met bins by itself."""
-        return None
+        It continues from `state.best`, if there is one.
+        """
 
     def solved(self, state: S) -> bool:
-        """Whether the weights are as close to the minimum as this solver was asked to come."""
+        """Whether the weights are as close to the minimum as the hyperparameters ask."""
         return False
 
-    def memo(self, problem: Problem, rows: Batch) -> Memo:
-        """Return rows that will be looked at again and again."""
-        return Memo(problem.basis.encode(rows.X))
+    def predictions(
+        self, problem: Problem, state: S, rows: Batch, cache: PredictionCache
+    ) -> NDArray[Any]:
+        """Return the function at held-out rows; the cache belongs to these rows."""
+        if cache.code is None:
+            cache.code = problem.basis.encode(rows.X)
+        return self.expansion(problem, state).evaluate(cache.code)
 
-    def predictions(self, problem: Problem, state: S, memo: Memo) -> NDArray[Any]:
-        """Evaluate the function at the rows of a memo."""
-        return self.expansion(problem, state).evaluate(memo.code)
+    def _require(self, part: Any, needed: Any, words: str | None, kind: str) -> None:
+        if not isinstance(part, needed):
+            raise ValueError(
+                f"{type(self).__name__} needs a {words or needed.__name__}; got "
+                f"{type(part).__name__}. Choose another solver or another {kind}."
+            )
+
+
+class SamplingSolver(Solver[S]):
+    """A solver that chooses how many rows it sees before its first step."""
+
+    @abstractmethod
+    def sample_rows(self, problem: Problem) -> int:
+        """Return the number of rows of the sample that `init` gets."""

@@ -17,15 +17,15 @@ from bochner.callbacks import Callback
 from bochner.compute.blas import single_blas
 from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource
-from bochner.features import Encoded, Groups
+from bochner.features import SAMPLE_ROWS, EncodedData, EncodedRows
 from bochner.problem import Expansion, Problem
-from bochner.solvers import Memo, Solver, State
+from bochner.solvers import PredictionCache, SamplingSolver, Solver, State
 from bochner.stopping import Stop
 from bochner.training.interruption import closed_at_the_end, interruptible
 from bochner.training.progress import Evaluation, Progress, Reason
 
-# A look at the held-out rows costs about as much as a step (only changed columns are evaluated).
-STEPS_BETWEEN_LOOKS = 4
+# An evaluation costs about as much as a step: only columns that have changed are evaluated.
+STEPS_BETWEEN_EVALUATIONS = 4
 END_OF_STREAM = Reason("the stream ended", converged=True)
 INTERRUPTED = Reason("it was interrupted", converged=False)
 FAILED = Reason("an error ended it", converged=False)
@@ -33,12 +33,12 @@ FAILED = Reason("an error ended it", converged=False)
 
 @dataclass
 class Training:
-    """Everything that a fit needs to go on: checkpoint, resume and `partial_fit` are this record.
+    """Everything that a fit needs to continue: checkpoints and `partial_fit` store this record.
 
-    `pass_` and `position` say which batch comes next, `batch_size` how the passes are cut,
-    `last_pass` the pass in which held-out rows are learned once the others have been,
-    `levels` the held-out losses that smaller bases ended with where the basis grows, and
-    `forgotten` that what was known of the rows has been dropped.
+    `pass_` and `position` are the numbers of the next pass and batch, `batch_size` the rows (or
+    groups) of a batch, `memo` the cache of held-out predictions, `last_pass` the number of the pass
+    that learns the held-out rows, and `levels` the best held-out losses of the smaller bases if the
+    basis grows. `forgotten` is True once the state holds nothing for single rows any more.
     """
 
     state: State
@@ -47,7 +47,7 @@ class Training:
     position: int = 0
     step: int = 0
     rows: int = 0
-    memo: Memo | None = None
+    memo: PredictionCache | None = None
     evaluations: tuple[Evaluation, ...] = ()
     levels: tuple[float, ...] = ()
     last_pass: int | None = None
@@ -56,7 +56,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a run ends with."""
+    """The result of a run."""
 
     expansion: Expansion
     training: Training
@@ -65,12 +65,12 @@ class Solution:
 
 
 @dataclass
-class Run:
-    """One call of `run`: the parts that meet in the loop, and its clock."""
+class TrainingRun:
+    """One call of `run`: its arguments, the training record and the start time."""
 
     solver: Solver[Any]
     problem: Problem
-    source: DataSource
+    source: DataSource | EncodedData
     stop: Stop
     callbacks: tuple[Callback, ...]
     held_out: Batch | None
@@ -78,26 +78,24 @@ class Run:
     began: float
 
     def loop(self) -> Solution:
-        """Walk through the data until a rule, the end of a stream or the user says stop."""
-        with interruptible() as interrupted, self._last_word_on_error():
+        """Run passes until a stopping rule, the end of a stream or a Ctrl-C ends the fit."""
+        with interruptible() as interrupted, self._notify_on_error():
             reason = self.stop(replace(self._progress(), seconds=0.0))
             while reason is None:
-                reason = self._walk_pass(interrupted)
-            # A Ctrl-C in the last batch must not be lost: the caller has to hear of it.
+                reason = self._run_pass(interrupted)
+            # The caller must learn of a Ctrl-C in the last batch, too.
             reason = INTERRUPTED if interrupted.is_set() else reason
-            expansion = self.solver.expansion(self.problem, self.training.state)
+            expansion = best_expansion(self.solver, self.problem, self.training.state)
         progress = replace(self._progress(), reason=reason)
-        self._tell(progress)
+        self._notify(progress)
         return Solution(expansion, self.training, reason, progress)
 
-    def _walk_pass(self, interrupted: threading.Event) -> Reason | None:
+    def _run_pass(self, interrupted: threading.Event) -> Reason | None:
         training, began = self.training, self.training.position
-        batches = self.source.batches(
-            training.batch_size, self.problem.seed, training.pass_, training.position
-        )
+        batches = self._batches()
         with closed_at_the_end(batches):
             for batch in batches:
-                self._take(batch)
+                self._advance(batch)
                 reason = INTERRUPTED if interrupted.is_set() else self.stop(self._progress())
                 if reason is not None:
                     return reason
@@ -105,19 +103,18 @@ class Run:
             return END_OF_STREAM
         return self._end_pass()
 
-    def _take(self, batch: Batch) -> None:
+    def _advance(self, batch: Batch) -> None:
         training = self.training
-        # BLAS would keep its threads spinning after a norm of a few thousand numbers, on the cores
-        # that the tiles need.
+        # After small products BLAS threads would keep spinning on the cores that the tiles need.
         with single_blas():
             training.state = self.solver.advance(self.problem, training.state, batch)
+        training.rows += self._rows_in(batch)
         training.position += 1
         training.step += 1
-        training.rows += len(batch)
         self._refuse_infinities()
-        if self.solver.looks == "steps" and training.step % STEPS_BETWEEN_LOOKS == 0:
-            self._look()
-        self._tell(self._progress())
+        if self.solver.tags.evaluates == "steps" and training.step % STEPS_BETWEEN_EVALUATIONS == 0:
+            self._evaluate_held_out()
+        self._notify(self._progress())
 
     def _end_pass(self) -> Reason | None:
         training, known = self.training, len(self.training.state.pass_losses)
@@ -125,25 +122,25 @@ class Run:
             training.state = self.solver.end_pass(self.problem, training.state)
         training.pass_, training.position = training.pass_ + 1, 0
         self._refuse_infinities()
-        if self.solver.looks == "passes" and len(training.state.pass_losses) > known:
-            self._look()
-        self._tell(self._progress())
+        if self.solver.tags.evaluates == "passes" and len(training.state.pass_losses) > known:
+            self._evaluate_held_out()
+        self._notify(self._progress())
         return END_OF_STREAM if self.source.once else self.stop(self._progress())
 
-    def _look(self) -> None:
+    def _evaluate_held_out(self) -> None:
         held_out = self.held_out
         if held_out is None or held_out.y is None:
             return
         training = self.training
         if training.memo is None:
-            training.memo = self.solver.memo(self.problem, held_out)
-        elif training.memo.code is None:  # it is not in files, since it can be made again
-            training.memo.code = self.solver.memo(self.problem, held_out).code
-        f = self.solver.predictions(self.problem, training.state, training.memo)
+            training.memo = PredictionCache()
+        f = self.solver.predictions(self.problem, training.state, held_out, training.memo)
         losses = self.problem.loss.value(held_out.y, f)
         mean = float(np.average(losses, weights=held_out.weight))
-        if all(mean < evaluation.loss for evaluation in training.evaluations):
-            training.state = self.solver.on_best(self.problem, training.state)
+        if self.solver.tags.keeps_best and all(mean < one.loss for one in training.evaluations):
+            best = self.solver.expansion(self.problem, training.state)
+            copies = np.array(best.weights, np.float64), np.array(best.intercept, np.float64)
+            training.state.best = copies
         training.evaluations += (Evaluation(training.step, training.rows, mean),)
 
     def _refuse_infinities(self) -> None:
@@ -157,37 +154,54 @@ class Run:
         )
 
     def _progress(self) -> Progress:
-        training, rows = self.training, self.source.n_rows
+        training = self.training
         return Progress(
             pass_=training.pass_,
             position=training.position,
-            batches=None if rows is None else -(-rows // training.batch_size),
+            batches=self._n_batches(),
             step=training.step,
             rows=training.rows,
             seconds=time.perf_counter() - self.began,
             loss=training.state.loss,
             pass_losses=tuple(training.state.pass_losses),
-            size=self.solver.size(training.state),
+            size=training.state.size,
             optimality=training.state.optimality,
             solved=self.solver.solved(training.state),
             evaluations=training.evaluations,
-            expansion=partial(self.solver.expansion, self.problem, training.state),
+            expansion=partial(best_expansion, self.solver, self.problem, training.state),
             training=training,
         )
 
-    def _tell(self, progress: Progress) -> None:
+    def _batches(self) -> Iterator[Batch]:
+        source, training, seed = self.source, self.training, self.problem.seed
+        if isinstance(source, EncodedData):
+            return source.batches(seed, training.pass_, training.position)
+        return source.batches(training.batch_size, seed, training.pass_, training.position)
+
+    def _n_batches(self) -> int | None:
+        if isinstance(self.source, EncodedData):
+            return self.source.n_batches
+        rows = self.source.n_rows
+        return None if rows is None else -(-rows // self.training.batch_size)
+
+    def _rows_in(self, batch: Batch) -> int:
+        if isinstance(self.source, EncodedData):
+            return self.source.rows_in(batch, self.training.position)
+        return len(batch)
+
+    def _notify(self, progress: Progress) -> None:
         for callback in self.callbacks:
             callback(progress)
 
     @contextmanager
-    def _last_word_on_error(self) -> Iterator[None]:
-        """Tell every callback that a run failed, so that it can close what it has opened."""
+    def _notify_on_error(self) -> Iterator[None]:
+        """Call every callback if the run fails, so that it can release its resources."""
         try:
             yield
         except BaseException:
             progress = replace(self._progress(), reason=FAILED)
             for callback in self.callbacks:
-                with suppress(Exception):  # the first error is the one to be heard
+                with suppress(Exception):  # the first error is the one to raise
                     callback(progress)
             raise
 
@@ -195,7 +209,7 @@ class Run:
 def run(
     solver: Solver[Any],
     problem: Problem,
-    source: DataSource,
+    source: DataSource | EncodedData,
     *,
     stop: Stop,
     callbacks: Iterable[Callback] = (),
@@ -203,47 +217,61 @@ def run(
     training: Training | None = None,
     used: float = 0.0,
 ) -> Solution:
-    """Train: batch by batch, pass by pass, until `stop` says so.
+    """Train batch by batch and pass by pass until `stop` ends the run.
 
     Parameters
     ----------
     solver, problem, source
-        What moves the weights, what is minimised, and the rows.
+        What fits the weights, what is minimised, and the rows.
     stop : Stop
-        When to end. A Ctrl-C ends the run after the batch under way, with a usable solution.
+        When to end. A Ctrl-C ends the run after the current batch, with a usable solution.
     callbacks : iterable of callables
-        Told the progress after every batch, after every pass and at the end, also of a run that
-        fails.
+        Called with the progress after every batch, after every pass and at the end, also if the
+        run fails.
     held_out : Batch or None
-        Rows to look at every few steps, for the rule `NoImprovement`.
+        Rows to evaluate every few steps or after each pass, for the rule `NoImprovement`.
     training : Training or None
-        An earlier run's record, to go on from there.
+        The record of an earlier run, to continue it.
     used : float
-        Seconds that the fit has taken before this run.
+        Seconds that the fit took before this run.
     """
     began = time.perf_counter() - used
     solver.check(problem)
-    if solver.walks != "shuffled" and not isinstance(source, Encoded | Groups):
+    access = solver.tags.access
+    if access != "shuffled" and not isinstance(source, EncodedData):
         rows = source.n_rows if problem.rows is None else problem.rows
-        basis = solver.prepared(replace(problem, rows=rows), memory_budget())
-        source = Encoded(source, basis, solver.rows_per_batch(problem))
+        basis = solver.prepare_basis(replace(problem, rows=rows), memory_budget())
+        source = EncodedRows(source, basis, solver.rows_per_batch(problem))
         problem = replace(problem, basis=source.basis)
-    if solver.walks == "groups" and isinstance(source, Encoded):
-        source = source.groups()
-    training = begun(solver, problem, source) if training is None else training
-    return Run(solver, problem, source, stop, tuple(callbacks), held_out, training, began).loop()
+    if access == "groups" and isinstance(source, EncodedRows):
+        size = solver.tags.groups_per_batch if training is None else training.batch_size
+        source = source.groups(size)
+    training = initial_training(solver, problem, source) if training is None else training
+    return TrainingRun(
+        solver, problem, source, stop, tuple(callbacks), held_out, training, began
+    ).loop()
 
 
-def begun(solver: Solver[Any], problem: Problem, source: DataSource) -> Training:
-    """Return the record of a fit that has yet to take its first batch."""
-    sample = source.sample(solver.sample_rows(problem), problem.seed)
+def initial_training(
+    solver: Solver[Any], problem: Problem, source: DataSource | EncodedData
+) -> Training:
+    """Return the record before the first batch."""
+    rows = solver.sample_rows(problem) if isinstance(solver, SamplingSolver) else SAMPLE_ROWS
+    sample = source.sample(rows, problem.seed)
     with single_blas():
         state = solver.init(problem, sample)
     return Training(state, batch_size(solver, problem, state))
 
 
+def best_expansion(solver: Solver[Any], problem: Problem, state: State) -> Expansion:
+    """Return the best function on held-out rows where it is kept, else the present one."""
+    if state.best is None:
+        return solver.expansion(problem, state)
+    return Expansion(problem.basis, *state.best)
+
+
 def batch_size(solver: Solver[Any], problem: Problem, state: State) -> int:
-    """Return how many rows, or groups, a batch has."""
-    if solver.walks == "groups":
-        return solver.groups_per_batch
-    return solver.rows_per_step(problem, state)
+    """Return the number of rows, or groups, of a batch."""
+    if solver.tags.access == "groups":
+        return solver.tags.groups_per_batch
+    return solver.rows_per_batch(problem, state)

@@ -81,7 +81,7 @@ class Progress:
     expansion: Callable[[], Expansion] | None = field(default=None, repr=False, compare=False)
     training: Any = field(default=None, repr=False, compare=False)
 
-    def settled(self) -> Progress:
+    def detached(self) -> Progress:
         """Return the same without what is for the time before the next batch."""
         return replace(self, expansion=None, training=None)
 

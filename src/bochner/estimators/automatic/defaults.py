@@ -46,7 +46,7 @@ def default_loss(loss: Any, solver: Any) -> Any:
     if not is_auto(loss):
         return loss
     chosen: Solver[Any] = Solver.resolve(solver)
-    stochastic = chosen.home(None) == "fourier" or isinstance(chosen, AveragedGradient)
+    stochastic = chosen.tags.default_features == "fourier" or isinstance(chosen, AveragedGradient)
     return "softmax" if stochastic else "squared"
 
 

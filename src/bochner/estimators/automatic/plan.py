@@ -223,9 +223,9 @@ def make_plan(features: Any, solver: Any, inputs: PlanInputs) -> Plan:
 def _default_features(solver: Any, inputs: PlanInputs) -> Any:
     """Return the default features of a solver; random ones are those of the kernel."""
     by: Solver[Any] = Solver.resolve(solver)
-    features = by.home(inputs.rows)
+    features = by.tags.default_features
     if features == "binning" and not inputs.suits_bins:
-        return "nystroem" if issubclass(DenseBasis, by.basis_type) else features
+        return "nystroem" if issubclass(DenseBasis, by.tags.basis_type) else features
     return map_name(inputs.kernel) if features == "fourier" else features
 
 
@@ -239,7 +239,7 @@ def _cost(features: Any, solver: Any, costs: Costs | None) -> Cost | None:
         return costs.binning(on.grids if isinstance(on.grids, int) else GRIDS)
     if isinstance(on, Centers):
         return _cost_on_centers(on, by, costs)
-    return costs.doubly_stochastic() if by.home(None) == "fourier" else None
+    return costs.doubly_stochastic() if by.tags.default_features == "fourier" else None
 
 
 def _cost_on_centers(centers: Centers, solver: Solver[Any], costs: Costs) -> Cost:

@@ -214,7 +214,7 @@ class KernelTuning:
             return is_binning(features)
         if self.table is not None:
             return True
-        return not is_auto(solver) and is_binning(Solver.resolve(solver).home(None))
+        return not is_auto(solver) and is_binning(Solver.resolve(solver).tags.default_features)
 
     def _sample(self, tuning: Tuning, seed: int) -> Sample:
         source, settings = self.source, self.settings

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bochner.callbacks import Callback, History, Keeper
+from bochner.callbacks import Callback, CheckpointCallback, History
 from bochner.compute.pool import thread_count
 from bochner.data import ArraySource, Batch, DataSource, Scaling, mapped
 from bochner.estimators.automatic.defaults import (
@@ -59,9 +59,18 @@ from bochner.features import Centers, FeatureMap, prepare
 from bochner.kernels import Kernel
 from bochner.losses import Loss, Quadratic, Regression
 from bochner.problem import Expansion, Problem
-from bochner.solvers import Backfitting, Solver
+from bochner.solvers import AveragedGradient, Backfitting, Solver
+from bochner.solvers.binning.averaged_gradient import AveragedGradientState
 from bochner.stopping import OnePass
-from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, begun, run
+from bochner.training.loop import (
+    INTERRUPTED,
+    Solution,
+    Training,
+    batch_size,
+    best_expansion,
+    initial_training,
+    run,
+)
 from bochner.training.progress import Progress, Reason
 from bochner.validation import seed_of
 
@@ -158,12 +167,12 @@ class Fit:
         data, solution = growing.run(data, training, prepared)
         if solution.training.last_pass is None:
             data = replace(data, setup=data.setup.calibrated(solution.expansion, data.held_out))
-        if solver.learns_held_out_rows and data.held_out is not None and solution.reason.converged:
+        if solver.tags.keeps_best and data.held_out is not None and solution.reason.converged:
             solution = growing.last_pass(data, solution)
         data.setup.basis.forget()
         self.reporter.finish()
         # The progress holds a state whose rows may be dropped below.
-        solution = replace(solution, progress=solution.progress.settled())
+        solution = replace(solution, progress=solution.progress.detached())
         if solution.reason.converged and not self.settings.warm_start:
             plain = replace(data.problem, basis=data.setup.basis, rows=None)
             drop_rows(solution.training, solver, plain)
@@ -231,9 +240,9 @@ class Fit:
         digest: bytes | None,
     ) -> FitRecord:
         """Return what the estimator keeps of a solution."""
-        binning = solver.diagnostics(solution.training.state)
-        if binning is not None:
-            setup = replace(setup, binning=binning, rows_in_bins=None)
+        state = solution.training.state
+        if isinstance(state, AveragedGradientState):
+            setup = replace(setup, binning=state.diagnostics(), rows_in_bins=None)
         assert self.chosen is not None  # planned before anything was trained
         return FitRecord(
             setup,
@@ -413,7 +422,7 @@ class Fit:
     def _alpha(self, solver: Solver[Any], loss: Loss, rows: int | None) -> Any:
         """Return alpha as it was given, or the learned ridge for kernel ridge regression."""
         numbers = isinstance(loss, Quadratic | Regression)
-        ridge = solver.takes_ridge and numbers and is_auto(self.settings.alpha)
+        ridge = solver.tags.takes_ridge and numbers and is_auto(self.settings.alpha)
         if self.tuned is None or rows is None or not ridge:
             return self.settings.alpha
         swept = isinstance(loss, Quadratic) or isinstance(solver, Backfitting)
@@ -428,11 +437,10 @@ class Fit:
         assert previous is not None
         training = previous.training
         assert training is not None  # the estimator refuses to continue without
-        if previous.setup.rows_in_bins is not None:
-            expansion, counts = previous.expansion, previous.setup.rows_in_bins
-            state = solver.continued(problem, expansion, counts)
-            if state is not None:
-                return Training(state, batch_size(solver, problem, state), rows=training.rows)
+        counts = previous.setup.rows_in_bins
+        if counts is not None and isinstance(solver, AveragedGradient):
+            state = solver.continue_from(problem, previous.expansion, counts)
+            return Training(state, batch_size(solver, problem, state), rows=training.rows)
         require_own_state(solver, training.state)
         if digest is not None and digest == previous.digest:
             return resume_on_same_rows(training, solver, problem)
@@ -485,7 +493,7 @@ class GrowingFit:
         every, self.smaller = every.with_basis(data.problem.basis), None
         training = solution.training
         if training.last_pass is None:
-            training.state = self.solver.at_best(every.problem, training.state)
+            training.state = self.solver.on_new_rows(every.problem, training.state)
             training.position, training.last_pass = 0, training.pass_
         last = run(
             self.solver,
@@ -527,13 +535,14 @@ class GrowingFit:
     def _callbacks(self, data: TrainingData) -> list[Callback]:
         """Return the user's callbacks; one that saves checkpoints is given models to save."""
         given = self.fit.settings.all_callbacks()
-        if any(isinstance(one, Keeper) for one in given):
+        if any(isinstance(one, CheckpointCallback) for one in given):
             require_checkpoints(self.digest, data.setup)
         return [
-            partial(self._offer, one, data) if isinstance(one, Keeper) else one for one in given
+            partial(self._offer, one, data) if isinstance(one, CheckpointCallback) else one
+            for one in given
         ]
 
-    def _offer(self, callback: Keeper, data: TrainingData, progress: Progress) -> None:
+    def _offer(self, callback: CheckpointCallback, data: TrainingData, progress: Progress) -> None:
         callback.keep(progress, partial(self._unfinished, data, progress))
 
     def _unfinished(self, data: TrainingData, progress: Progress) -> Any:
@@ -544,9 +553,11 @@ class GrowingFit:
             setup, history = self.smaller[0].setup, self.smaller_history
             training, expansion = self.smaller[1].training, self.smaller[1].expansion
         else:
-            expansion = self.solver.expansion(data.problem, training.state)
+            expansion = best_expansion(self.solver, data.problem, training.state)
         memo = None if training.memo is None else replace(training.memo, code=None)
-        solution = Solution(expansion, replace(training, memo=memo), UNFINISHED, progress.settled())
+        solution = Solution(
+            expansion, replace(training, memo=memo), UNFINISHED, progress.detached()
+        )
         setup = replace(setup, rows_in_bins=None)
         record = self.fit.record(setup, self.solver, solution, history, self.digest)
         used = time.perf_counter() - self.began
@@ -562,7 +573,7 @@ def training_on_larger_basis(
     Weights of fewer functions are no help: they fit noise that the larger basis would not, so that
     held-out rows end the fit later and with a higher loss.
     """
-    larger = begun(solver, data.problem, data.source)
+    larger = initial_training(solver, data.problem, data.source)
     past = {name: getattr(training, name) for name in ("pass_", "step", "rows")}
     return replace(larger, **past, levels=(*training.levels, _best_loss(training)))
 

@@ -75,7 +75,7 @@ def without_unused_bins(
 
 def require_partial_fit(solver: Solver[Any], features: Any) -> None:
     """Refuse to learn from parts of the rows by a solver, or features, that need all of them."""
-    features = solver.home(None) if is_auto(features) else features
+    features = solver.tags.default_features if is_auto(features) else features
     named = isinstance(features, str) and features == "centers"
     if named or (
         isinstance(features, Centers) and features.size is None and features.given is None
@@ -84,7 +84,7 @@ def require_partial_fit(solver: Solver[Any], features: Any) -> None:
             "All rows are to be centres, but partial_fit sees some of them. Give a number of "
             "centres, such as features=Centers(1000)."
         )
-    if solver.walks != "shuffled":
+    if solver.tags.access != "shuffled":
         raise AttributeError(
             f"{type(solver).__name__} goes through all rows again and again, but partial_fit sees "
             "some of them once. Leave solver='auto', or give 'dsg' or 'averaged'."
@@ -102,7 +102,7 @@ def require_fixed_basis(setup: Setup) -> None:
 
 def require_own_state(solver: Solver[Any], state: State) -> None:
     """Refuse to continue from the state of another solver."""
-    if not isinstance(state, solver.state_type):
+    if not isinstance(state, solver.tags.state_type):
         raise ValueError(
             f"This model was fitted by another solver, so {type(solver).__name__} cannot go on "
             "with it. Begin anew, and name the same solver each time: solver='averaged' for fit "

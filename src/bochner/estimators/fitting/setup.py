@@ -22,7 +22,14 @@ from bochner.data import (
 )
 from bochner.estimators.fitting.calibration import UNCALIBRATED, Calibration, is_likelihood
 from bochner.estimators.inputs.targets import Labels, Targets
-from bochner.features import Basis, BinningBasis, BinningDiagnostics, Encoded, FeatureMap
+from bochner.features import (
+    Basis,
+    BinningBasis,
+    BinningDiagnostics,
+    EncodedData,
+    EncodedRows,
+    FeatureMap,
+)
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
@@ -135,7 +142,7 @@ class TrainingData:
 
     setup: Setup
     problem: Problem
-    source: DataSource
+    source: DataSource | EncodedData
     held_out: Batch | None
 
     @classmethod
@@ -159,13 +166,13 @@ class TrainingData:
 
         posed = problem(source.n_rows)
         solver.check(posed)
-        basis = solver.prepared(posed, memory)
-        if solver.walks == "shuffled":
+        basis = solver.prepare_basis(posed, memory)
+        if solver.tags.access == "shuffled":
             rest = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
             return cls(setup, replace(posed, basis=basis), rest, held_out)
         left_out = None if held_out is None else held_out.index
         size = solver.rows_per_batch(posed)
-        encoded = Encoded(mapped(source, setup), basis, size, memory, left_out)
+        encoded = EncodedRows(mapped(source, setup), basis, size, memory, left_out)
         setup = replace(setup, basis=encoded.basis.plain)
         return cls(setup, replace(problem(encoded.n_rows), basis=encoded.basis), encoded, held_out)
 
@@ -176,10 +183,10 @@ class TrainingData:
     def setup_with_counts(self) -> Setup:
         """Return the setup with the number of rows in each bin, if there are bins."""
         encoded, basis = self.source, self.setup.basis
-        if not isinstance(encoded, Encoded) or not isinstance(basis, BinningBasis):
+        if not isinstance(encoded, EncodedRows) or not isinstance(basis, BinningBasis):
             return self.setup
         rows = np.zeros(basis.size, np.int32)
-        for batch in encoded.batches(encoded.rows):
+        for batch in encoded.batches():
             basis.count(batch.X, rows)
         return replace(self.setup, binning=BinningDiagnostics.of(basis, rows), rows_in_bins=rows)
 
@@ -187,7 +194,7 @@ class TrainingData:
 def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, rows: int | None) -> float:
     """Return the given regularisation, or for "auto" the solver's own for so many rows."""
     given = not isinstance(alpha, str)
-    return float(alpha) if given else solver.regularization(rows) * loss.stiffness
+    return float(alpha) if given else solver.tags.default_alpha(rows) * loss.stiffness
 
 
 def holds_out(source: DataSource, early_stopping: bool | str) -> bool:

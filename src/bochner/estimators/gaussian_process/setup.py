@@ -158,7 +158,7 @@ def _features(estimator: KernelGaussianProcess, source: DataSource, part: bool) 
         given = RandomFeatures(OPERATOR_WAVES)
     elif is_auto(given):
         # Endless features would never be visited again, and the noise fitted as well.
-        given = solver_of(estimator, source.n_rows).home(source.n_rows)
+        given = solver_of(estimator, source.n_rows).tags.default_features
         given = _drawn(estimator, WAVES) if given == "fourier" else given
     return FeatureMap.resolve(given)  # type: ignore[no-any-return]
 
@@ -171,7 +171,7 @@ def _drawn(estimator: KernelGaussianProcess, size: int) -> FeatureMap:
 
 def _precision(estimator: KernelGaussianProcess, rows: int | None) -> Any:
     """Return double precision for closed forms, single for gradients."""
-    closed = estimator.variance == "features" or solver_of(estimator, rows).takes_ridge
+    closed = estimator.variance == "features" or solver_of(estimator, rows).tags.takes_ridge
     return np.float64 if closed else np.float32
 
 

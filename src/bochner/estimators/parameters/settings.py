@@ -50,7 +50,7 @@ class FitSettings:
 
     def stops_early(self, solver: Solver[Any]) -> bool | str:
         """Return `early_stopping`; "auto" is False where a limit or a closed form ends the fit."""
-        needless = self.max_passes is not None or not solver.iterates
+        needless = self.max_passes is not None or not solver.tags.iterates
         return False if needless and is_auto(self.early_stopping) else self.early_stopping
 
     def stopping_rule(self, solver: Solver[Any], held_out: bool) -> Stop:
@@ -62,8 +62,8 @@ class FitSettings:
         passes = MOST_PASSES if self.max_passes is None else self.max_passes
         rule: Stop = Solved() | Passes(passes)  # solved in the last pass is solved
         if held_out:
-            return rule | NoImprovement(solver.patience, self.tol)
-        return rule | Tolerance(self.tol / 10) if solver.walks == "shuffled" else rule
+            return rule | NoImprovement(solver.tags.patience, self.tol)
+        return rule | Tolerance(self.tol / 10) if solver.tags.access == "shuffled" else rule
 
     def all_callbacks(self) -> tuple[Callback, ...]:
         """Return the user's callbacks, and a new progress bar if there is to be one."""

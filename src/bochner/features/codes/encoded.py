@@ -1,11 +1,12 @@
-"""The rows of a source in the form that a basis works with, made once where possible."""
+"""Encoded rows of a data source, batch by batch or group by group."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +18,45 @@ from bochner.data.source import DataSource
 from bochner.features.basis import Basis
 from bochner.features.codes.store import Block, Store, drop_pages, packed, unpacked
 
-AHEAD = 4  # groups that a solver may look at together
+AHEAD = 4  # groups that a solver may work on together
 READ_ROWS = 16_384  # at a time
-ORDER = 0x6E0D  # keeps the order of groups apart from other draws of the same seed
+ORDER = 0x6E0D  # separates these draws from others of the same seed
 
 
-class Encoded(DataSource):
-    """Batches whose X is the code of their rows; the basis grows with the rows it meets.
+class EncodedData(ABC):
+    """Training rows as codes of a basis, in batches that are fixed when they are encoded."""
+
+    once: ClassVar[bool] = False  # every pass has the same rows
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    @property
+    @abstractmethod
+    def n_batches(self) -> int:
+        """The number of batches in a pass."""
+
+    @abstractmethod
+    def batches(self, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
+        """Yield the batches of a pass from number `start` on."""
+
+    @abstractmethod
+    def rows_in(self, batch: Batch, number: int) -> int:
+        """Return how many rows a batch counts for; the counts of a pass sum to `n_rows`."""
+
+    @abstractmethod
+    def sample(self, size: int, seed: int = 0) -> Batch:
+        """Return some rows with their targets, not encoded."""
+
+
+class EncodedRows(EncodedData):
+    """Batches whose X is the code of their rows; the basis gains the functions the rows call for.
 
     One pass over the source makes the codes. They are kept within `memory` bytes, beyond that in
-    a temporary file that is mapped into memory, and where the disk is full they are made again in
-    each pass: the bits are the same. Batches are those of the first pass, in the source's order.
+    a memory-mapped temporary file; if the disk is full, each pass encodes the rows again, with the
+    same result. Batches are in the order of the source, the same in every pass.
 
     Parameters
     ----------
@@ -39,7 +68,7 @@ class Encoded(DataSource):
     memory : int or None
         Bytes that codes may take in memory; None means half of what is free.
     left_out : array of row numbers
-        Rows of weight 0: their functions are in the basis, but they have no say.
+        Rows that get weight 0; the basis has their functions all the same.
     """
 
     def __init__(
@@ -66,19 +95,17 @@ class Encoded(DataSource):
         self.basis.settle()
 
     @property
-    def n_columns(self) -> int:
-        """The number of columns of the source."""
-        return self.source.n_columns
-
-    @property
     def n_rows(self) -> int:
         """The number of rows."""
         return sum(len(batch) for batch in self._batches)
 
-    def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
-        """Walk through the encoded rows; every pass is the same."""
-        if size != self.rows:
-            raise ValueError(f"These rows were encoded {self.rows} at a time; got size {size}.")
+    @property
+    def n_batches(self) -> int:
+        """The number of batches in a pass."""
+        return len(self._batches)
+
+    def batches(self, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
+        """Yield the encoded rows; every pass is the same."""
         if all(code is not None for code in self._codes):
             for batch, code in zip(self._batches[start:], self._codes[start:], strict=True):
                 yield replace(batch, X=code, index=unpacked(batch.index))
@@ -94,13 +121,17 @@ class Encoded(DataSource):
             yield replace(rows := self._batches[number], X=code, index=unpacked(rows.index))
             drop_pages(code)
 
+    def rows_in(self, batch: Batch, number: int) -> int:
+        """Return the number of rows in a batch."""
+        return len(batch)
+
     def sample(self, size: int, seed: int = 0) -> Batch:
         """Return a sample of the source, not encoded, without the rows that are left out."""
         sample = self.source.sample(size, seed)
         return sample[~np.isin(sample.index, self.left_out)] if len(self.left_out) else sample
 
-    def groups(self) -> Groups:
-        """Return the same rows, one column of their codes at a time."""
+    def groups(self, size: int = 1) -> EncodedGroups:
+        """Return the same rows, `size` columns of their codes at a time."""
         if any(code is None for code in self._codes):
             raise ValueError(
                 "Coordinate descent walks through the rows grid by grid, so their bins have to be "
@@ -110,28 +141,28 @@ class Encoded(DataSource):
         numbers = [batch.index for batch in self._batches]
         ends = np.cumsum([0, *map(len, self._batches)]).tolist()
         ys, weights = ([getattr(b, name) for b in self._batches] for name in ("y", "weight"))
-        self._batches = []  # parts are let go as soon as they are joined: there may be many rows
+        self._batches = []  # release each part as soon as it is joined: there may be many rows
         weight = np.ones(ends[-1]) if weights[0] is None else joined(weights)
         y, weight = alike(None if ys[0] is None else joined(ys), weight)
-        nobody = np.broadcast_to(np.int64(-1), ends[-1])  # asks for the numbers of rows in groups
-        rows = Batch(np.empty((ends[-1], 0)), y, nobody, weight)
+        unused = np.broadcast_to(np.int64(-1), ends[-1])  # groups need no row numbers
+        rows = Batch(np.empty((ends[-1], 0)), y, unused, weight)
         parts = (rows[a:b] for a, b in pairwise(ends))  # of the same memory
         self._batches = [replace(p, index=n) for p, n in zip(parts, numbers, strict=True)]
-        return Groups(self._codes, rows)
+        return EncodedGroups(self._codes, rows, size)
 
     def _read(self, start: int = 0) -> Iterator[Iterator[Batch]]:
-        """Read the rows a few at a time, and yield as many of these as make up a batch."""
+        """Yield, for each batch, an iterator over its rows in smaller pieces."""
         size = min(self.rows, READ_ROWS)
         many = self.rows // size
         pieces = self.source.batches(size, start=start * many)
         for first in pieces:
             block = chain([first], islice(pieces, many - 1))
             yield block
-            for _ in block:  # what the caller did not want
+            for _ in block:  # pieces that the caller did not read
                 pass
 
     def _room(self) -> int:
-        """Return how many rows the next batch has at most."""
+        """Return the largest possible number of rows of the next batch."""
         rows = self.source.n_rows
         return self.rows if rows is None else min(self.rows, rows - self.n_rows)
 
@@ -158,9 +189,9 @@ class Encoded(DataSource):
 
 @dataclass(frozen=True)
 class Group:
-    """A column of a code: for each row, which of the group's functions it has, -1 for none.
+    """A column of a code: the number of each row's function in the group, -1 for none.
 
-    `ahead` are some that come next.
+    `ahead` are some of the groups that follow.
     """
 
     number: int
@@ -169,7 +200,7 @@ class Group:
 
     @property
     def code(self) -> NDArray[np.int32]:
-        """The whole column, put together."""
+        """The column of all rows."""
         return np.concatenate(self.pieces)
 
     @property
@@ -180,7 +211,7 @@ class Group:
 
 @dataclass(frozen=True)
 class GroupBlock:
-    """Several columns of a code in their order, and the pieces of all columns that they are of."""
+    """Several columns of a code in the order of the pass, and the pieces with all columns."""
 
     groups: tuple[Group, ...]
     codes: tuple[NDArray[np.int32], ...]
@@ -196,29 +227,34 @@ class GroupBlock:
         return sum(map(len, self.codes)), len(self.groups)
 
 
-class Groups(DataSource):
-    """The columns of the codes of all rows, some as a batch, in a new random order each pass."""
+class EncodedGroups(EncodedData):
+    """The codes of all rows by columns, `size` of them a batch, in a new random order each pass."""
 
-    def __init__(self, codes: list[Any], rows: Batch) -> None:
-        self._codes, self._rows = codes, rows
+    def __init__(self, codes: list[Any], rows: Batch, size: int = 1) -> None:
+        self._codes, self._rows, self.size = codes, rows, size
 
     @property
-    def n_columns(self) -> int:
+    def n_groups(self) -> int:
         """The number of groups."""
         return int(self._codes[0].shape[1])
 
     @property
     def n_rows(self) -> int:
-        """The number of groups: they are what a pass walks through."""
-        return self.n_columns
+        """The number of rows."""
+        return len(self._rows)
 
-    def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
-        """Walk through the groups, one at a time or, with a larger size, in blocks of them."""
-        order = Random(seed, ORDER, pass_).permutation(self.n_columns)
+    @property
+    def n_batches(self) -> int:
+        """The number of batches in a pass."""
+        return -(-self.n_groups // self.size)
+
+    def batches(self, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
+        """Yield all rows with one group or, if the size is larger, with blocks of groups."""
+        order = Random(seed, ORDER, pass_).permutation(self.n_groups)
         groups = [self._group(int(number)) for number in order]
-        if size > 1:
-            for first in range(start * size, len(groups), size):
-                some = tuple(groups[first : first + size])
+        if self.size > 1:
+            for first in range(start * self.size, len(groups), self.size):
+                some = tuple(groups[first : first + self.size])
                 yield replace(self._rows, X=GroupBlock(some, tuple(self._codes)))
                 drop_pages(*self._codes)
             return
@@ -227,16 +263,24 @@ class Groups(DataSource):
             yield replace(self._rows, X=replace(groups[place], ahead=tuple(ahead)))
             drop_pages(*self._codes)
 
+    def rows_in(self, batch: Batch, number: int) -> int:
+        """Return the share of the rows that the batch's groups are of all groups."""
+        before, after = (min(n * self.size, self.n_groups) for n in (number, number + 1))
+        return self.n_rows * after // self.n_groups - self.n_rows * before // self.n_groups
+
     def _group(self, number: int) -> Group:
         return Group(number, tuple(part[:, number] for part in self._codes))
 
     def sample(self, size: int, seed: int = 0) -> Batch:
-        """Return some rows without their codes."""
+        """Return every so many rows, without columns."""
         return self._rows[:: max(1, len(self._rows) // size)]
 
 
+Encoded, Groups = EncodedRows, EncodedGroups  # the names in earlier versions
+
+
 def joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Put parts together, and let them go."""
+    """Concatenate parts, and empty their list."""
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
     parts.clear()
     return whole

@@ -35,10 +35,11 @@ class Block:
         self.filled += len(code)
 
     def joined(self) -> Any:
-        """Return the code of all rows; room that was not needed has never been touched."""
+        """Return the code of all rows, its columns contiguous if those of the parts were."""
         if self._space is None:
             return sp.vstack(self._parts, format="csr")
-        return self._space[: self.filled]
+        code = self._space[: self.filled]
+        return code if code.flags.forc else code.copy(order="K")
 
 
 class Store:

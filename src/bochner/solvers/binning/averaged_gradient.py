@@ -15,7 +15,7 @@ from bochner.data import Batch
 from bochner.features import BinningBasis, BinningDiagnostics
 from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant, curvature
-from bochner.solvers.solver import Memo, Solver, State
+from bochner.solvers.solver import PredictionCache, Solver, SolverTags, State
 from bochner.validation import require, require_not_negative
 
 BATCH_ROWS = 16_384
@@ -32,6 +32,15 @@ class AveragedGradientState(State):
     most: int
     pass_loss: float = 0.0
     pass_rows: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """The number of bins."""
+        return self.basis.size
+
+    def diagnostics(self) -> BinningDiagnostics:
+        """Return how finely the grids divide the rows so far."""
+        return BinningDiagnostics.of(self.basis, self.records.rows(self.basis.counts))
 
 
 @dataclass
@@ -83,25 +92,23 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
     True
     """
 
-    state_type: ClassVar[type[Any]] = AveragedGradientState
-    basis_type: ClassVar[type[Any]] = BinningBasis
+    tags: ClassVar[SolverTags] = SolverTags(
+        state_type=AveragedGradientState,
+        basis_type=BinningBasis,
+        features="binning",
+    )
 
     step: float = 0.5
     averaging: float = 1.0
     most_bins: int | str = "auto"
 
-    def check(self, problem: Problem) -> None:
+    def validate(self, problem: Problem) -> None:
         """Refuse values out of range, and a basis that is not made of bins."""
-        super().check(problem)
         require(0 < self.step <= 1, "step", self.step, "above 0 and at most 1")
         require_not_negative("averaging", self.averaging, "a finite number from 0 on")
         self._check_most_bins(len(cast(BinningBasis, problem.basis).grids))
 
-    def home(self, rows: int | None) -> Any:
-        """Return bins."""
-        return "binning"
-
-    def rows_per_batch(self, problem: Problem) -> int:
+    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return 16,384, or all rows if there are fewer; rows are taken one by one anyway."""
         return BATCH_ROWS if problem.rows is None else min(BATCH_ROWS, problem.rows)
 
@@ -114,7 +121,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         most = self._most(basis, problem.outputs)
         return AveragedGradientState(0.0, 0.0, [], basis=basis, records=records, most=most)
 
-    def continued(
+    def continue_from(
         self, problem: Problem, expansion: Expansion, rows_in_bins: NDArray[Any]
     ) -> AveragedGradientState:
         """Return a state that goes on from a function found otherwise on so many rows a bin."""
@@ -136,7 +143,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
             return state
         state.basis, code = state.basis.extended(batch.X, state.most)
         state.records.reserve(state.basis.counts, state.most)
-        return self._walk(problem, state, code.T, batch)
+        return self._take_steps(problem, state, code.T, batch)
 
     def end_pass(self, problem: Problem, state: AveragedGradientState) -> AveragedGradientState:
         """Close the pass's mean loss."""
@@ -165,25 +172,13 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
             state.most = max(1, state.most * len(before.grids) // len(state.basis.grids))
         return state
 
-    def size(self, state: AveragedGradientState) -> int:
-        """Return the number of bins."""
-        return state.basis.size
-
-    def diagnostics(self, state: AveragedGradientState) -> BinningDiagnostics:
-        """Return how finely the grids cut the rows that have been met."""
-        return BinningDiagnostics.of(state.basis, state.records.rows(state.basis.counts))
-
-    def memo(self, problem: Problem, rows: Batch) -> Memo:
-        """Return rows to be looked at again; as the bins grow, only the rows are worth keeping."""
-        return Memo(rows.X)
-
     def predictions(
-        self, problem: Problem, state: AveragedGradientState, memo: Memo
+        self, problem: Problem, state: AveragedGradientState, rows: Batch, cache: PredictionCache
     ) -> NDArray[Any]:
-        """Evaluate the function at the rows of a memo."""
-        return self.expansion(problem, state)(memo.code)
+        """Return the function at the rows, whose bins may be new: the cache stays empty."""
+        return self.expansion(problem, state)(rows.X)
 
-    def _walk(
+    def _take_steps(
         self,
         problem: Problem,
         state: AveragedGradientState,
@@ -200,7 +195,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
             moved += rule.take(codes[:, part], state.records, f, slopes, weight[part])
             values.append(f)
         losses = problem.loss.value(batch.y, np.concatenate(values))
-        return account(state, losses, weight, moved)
+        return record_losses(state, losses, weight, moved)
 
     def _rule(self, problem: Problem, state: AveragedGradientState) -> RowSteps:
         return RowSteps(
@@ -229,7 +224,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
             )
 
 
-def account(
+def record_losses(
     state: AveragedGradientState,
     losses: NDArray[Any],
     weight: NDArray[np.float64],

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from bochner.losses import Quadratic, RoundedAbsolute
 from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant
 from bochner.solvers.passes.conjugate_gradient import require_mass, ridge_of
-from bochner.solvers.solver import Solver, State
+from bochner.solvers.solver import Solver, SolverTags, State
 from bochner.validation import require, require_positive
 
 MOST_PARTS = 8  # each has a number for every bin
@@ -35,13 +35,13 @@ Table = NDArray[np.float64]
 
 
 @dataclass
-class Rows(ABC):
+class ResidualRows(ABC):
     """What is left of the targets, (outputs, rows), with the rows' weights.
 
     A bin's rows say by their sums how far it is to the minimum over the bin: the slopes of the
-    loss over their steepness, both divided by `curvature`. Rows are worked on in the pieces that
-    they were encoded in, whatever the number of threads, in a few parts whose sums are added in
-    their order.
+    loss over their steepness, both divided by `curvature`. Threads work on the pieces in which
+    the rows were encoded; sums of a few parts are added in their order, whatever the number of
+    threads.
     """
 
     residual: Table
@@ -60,7 +60,9 @@ class Rows(ABC):
         """Take from what is left a constant that lowers the loss, and return it."""
 
     @abstractmethod
-    def walk(self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table) -> None:
+    def accumulate(
+        self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table
+    ) -> None:
         """Hand moves back to some rows for one output; add slopes, and steepness, to bins."""
 
     @abstractmethod
@@ -70,7 +72,7 @@ class Rows(ABC):
         """Move one output of some grids in turn, all rows being one piece."""
 
     @abstractmethod
-    def look(self, block: GroupBlock, state: BackfittingState) -> None:
+    def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
         """See what bins there are, before their grids are walked through."""
 
     def steepness(self, sums: Table, place: slice) -> Table:
@@ -87,12 +89,12 @@ class Rows(ABC):
             k, part = divmod(number, len(shares))
             for p in shares[part]:
                 rows = place_of(pieces, p)
-                self.walk(k, rows, (pieces[p], before[p]), moves, parts[k, part])
+                self.accumulate(k, rows, (pieces[p], before[p]), moves, parts[k, part])
 
         each_tile(work, parts.shape[0] * parts.shape[1], 1)
         return np.asarray(parts.sum(axis=1)[:, :, :count])
 
-    def hand_back(self, grid: Group, moves: Table) -> None:
+    def subtract_moves(self, grid: Group, moves: Table) -> None:
         """Take from the rows what their bins have moved."""
         pieces, with_none = grid.pieces, padded(moves)
 
@@ -104,7 +106,7 @@ class Rows(ABC):
 
 
 @dataclass
-class SquaredRows(Rows):
+class SquaredRows(ResidualRows):
     """Rows of a quadratic loss, `curvature` / 2 times the squared residuals.
 
     `masses` are the weights of the bins' rows, as far as they are known.
@@ -131,7 +133,9 @@ class SquaredRows(Rows):
         self.residual -= means[:, None]
         return means
 
-    def walk(self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table) -> None:
+    def accumulate(
+        self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table
+    ) -> None:
         """Sum up the residuals."""
         carry(*codes, moves[k], self.residual[k, part], self.weight[part], sums[0])
 
@@ -145,7 +149,7 @@ class SquaredRows(Rows):
             sweep(block.codes[0].T, block.numbers, starts, *numbers, *pull, state.values[k], room)
         )
 
-    def look(self, block: GroupBlock, state: BackfittingState) -> None:
+    def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
         """Weigh the bins of grids that come for the first time."""
         if self.masses is None:
             self.masses = np.full(state.values.shape[1], np.nan)
@@ -168,7 +172,7 @@ class SquaredRows(Rows):
 
 
 @dataclass
-class BentRows(Rows):
+class BentRows(ResidualRows):
     """Rows of a loss that is made of absolute values with rounded kinks.
 
     Its steepness is that of the parabola which touches the loss where a row is and lies above it
@@ -186,7 +190,7 @@ class BentRows(Rows):
         y = self.residual.T
         return float(self.kind.value(y, np.zeros_like(y)) @ self.weight / self.mass)
 
-    def look(self, block: GroupBlock, state: BackfittingState) -> None:
+    def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
         """Do nothing: how steep a bin is changes with every step."""
 
     def centred(self) -> NDArray[np.float64]:
@@ -199,7 +203,9 @@ class BentRows(Rows):
         self.residual -= moves[:, None]
         return np.asarray(moves)
 
-    def walk(self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table) -> None:
+    def accumulate(
+        self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table
+    ) -> None:
         """Sum up slopes and steepness."""
         shape = np.ascontiguousarray(self.shape[:, k])
         bend(*codes, moves[k], self.residual[k, part], self.weight[part], shape, *sums)
@@ -216,7 +222,7 @@ class BentRows(Rows):
         )
 
 
-def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> Rows:
+def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> ResidualRows:
     """Return the rows at a constant prediction."""
     assert batch.y is not None
     assert batch.weight is not None  # groups come with weights
@@ -263,10 +269,15 @@ class BackfittingState(State):
     values: Table
     intercept: NDArray[np.float64]
     opened: bool
-    rows: Rows | None = None
+    rows: ResidualRows | None = None
     seen: int = 0
     fall: float = 0.0
     first_fall: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """The number of bins."""
+        return int(self.values.shape[1])
 
     def place(self, grid: Group) -> slice:
         """Return where the values of a grid are."""
@@ -282,12 +293,12 @@ class BackfittingState(State):
         assert self.rows is not None
         rows = self.rows
         pull = alpha * rows.mass / (rows.curvature * self.basis.height**2), step
-        rows.look(block, self)
+        rows.prepare(block, self)
         few = len(block.codes) == 1
-        squares = self._at_once(block, pull) if few else self._apart(block, pull)
+        squares = self._sweep_one_piece(block, pull) if few else self._sweep_pieces(block, pull)
         return float(squares * (1.0 / step - 0.5) * rows.curvature / rows.mass)
 
-    def _at_once(self, block: GroupBlock, pull: tuple[float, float]) -> float:
+    def _sweep_one_piece(self, block: GroupBlock, pull: tuple[float, float]) -> float:
         """Walk through few rows grid by grid in one compiled loop, a thread for each output."""
         assert self.rows is not None
         rows, found = self.rows, np.zeros(len(self.values))
@@ -298,7 +309,7 @@ class BackfittingState(State):
         each_tile(work, len(found), 1)
         return float(found.sum())
 
-    def _apart(self, block: GroupBlock, pull: tuple[float, float]) -> float:
+    def _sweep_pieces(self, block: GroupBlock, pull: tuple[float, float]) -> float:
         """Walk through many rows in pieces, which threads share."""
         assert self.rows is not None
         (ridge, step), total, before = pull, 0.0, block.groups[0]
@@ -315,14 +326,16 @@ class BackfittingState(State):
             total += float((np.square(moved) * steep).sum())
             before, moves = grid, padded(moved)
             drop_pages(*block.codes)
-        self.rows.hand_back(before, moves[:, :-1])
+        self.rows.subtract_moves(before, moves[:, :-1])
         return total
 
     def _count(self, grid: Group) -> int:
         return int(self.basis.counts[grid.number])
 
 
-def opened(basis: BinningBasis, values: Table, intercept: NDArray[np.float64]) -> BackfittingState:
+def initial_state(
+    basis: BinningBasis, values: Table, intercept: NDArray[np.float64]
+) -> BackfittingState:
     """Return the state before the first pass."""
     return BackfittingState(
         loss=0.0,
@@ -381,35 +394,29 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     the minimum was reached (optimality residual ...)
     """
 
-    state_type: ClassVar[type[Any]] = BackfittingState
-    loss_type: ClassVar[Any] = Quadratic | RoundedAbsolute
-    basis_type: ClassVar[type[Any]] = BinningBasis
-    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "groups"
-    looks: ClassVar[Literal["steps", "passes"]] = "passes"
-    patience: ClassVar[int] = 2
-    takes_ridge: ClassVar[bool] = True
-    groups_per_batch: ClassVar[int] = 16
+    tags: ClassVar[SolverTags] = SolverTags(
+        state_type=BackfittingState,
+        loss_type=Quadratic | RoundedAbsolute,
+        loss_words="squared loss or one that is made of absolute values",
+        basis_type=BinningBasis,
+        access="groups",
+        groups_per_batch=16,
+        evaluates="passes",
+        patience=2,
+        takes_ridge=True,
+        features="binning",
+        default_alpha=ridge_of,
+    )
 
     step: float = 0.3
     tol: float = 1e-3
 
-    def check(self, problem: Problem) -> None:
-        """Refuse other losses, and hyperparameters out of range."""
-        if not isinstance(problem.loss, self.loss_type):
-            raise ValueError(
-                "Backfitting needs a squared loss or one that is made of absolute values; got "
-                f"{type(problem.loss).__name__}. Choose another loss, or another solver, such as "
-                "CoordinateDescent."
-            )
-        super().check(problem)
+    def validate(self, problem: Problem) -> None:
+        """Raise ValueError for hyperparameters out of range."""
         require_positive("tol", self.tol)
         require(0 < self.step < 2, "step of Backfitting", self.step, "between 0 and 2")
 
-    def home(self, rows: int | None) -> Any:
-        """Return bins."""
-        return "binning"
-
-    def rows_per_batch(self, problem: Problem) -> int:
+    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return how many rows one thread works on; the result depends on it only by rounding."""
         return BATCH_ROWS
 
@@ -417,7 +424,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         """Return the best constant."""
         assert isinstance(problem.basis, BinningBasis)
         values = np.zeros((problem.outputs, problem.basis.size))
-        return opened(problem.basis, values, best_constant(problem, sample))
+        return initial_state(problem.basis, values, best_constant(problem, sample))
 
     def advance(self, problem: Problem, state: BackfittingState, batch: Batch) -> BackfittingState:
         """Move the values of some grids' bins; in the first pass of a fit that goes on, none."""
@@ -433,7 +440,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
                 state.first_fall = fall * len(state.basis.grids) / len(batch.X.groups)
         else:
             for grid in batch.X.groups:
-                state.rows.hand_back(grid, state.values[:, state.place(grid)])
+                state.rows.subtract_moves(grid, state.values[:, state.place(grid)])
         state.seen += len(batch.X.groups)
         return state
 
@@ -458,15 +465,9 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         assert isinstance(problem.basis, BinningBasis)
         weights = problem.basis.spread(state.values.T / state.basis.height, state.basis)
         values = np.ascontiguousarray(weights.T * problem.basis.height)
-        return replace(opened(problem.basis, values, state.intercept), first_fall=state.first_fall)
-
-    def size(self, state: BackfittingState) -> int:
-        """Return the number of bins."""
-        return int(state.values.shape[1])
-
-    def regularization(self, rows: int | None) -> float:
-        """Return a ridge on the sum over the rows."""
-        return ridge_of(rows)
+        return replace(
+            initial_state(problem.basis, values, state.intercept), first_fall=state.first_fall
+        )
 
     def solved(self, state: BackfittingState) -> bool:
         """Whether a sweep gained little enough."""

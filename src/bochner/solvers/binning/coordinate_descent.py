@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from bochner.features import BinningBasis, Group
 from bochner.losses import Quadratic, Smooth
 from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant
-from bochner.solvers.solver import Solver, State
+from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State
 from bochner.validation import require_count, require_positive
 
 SHARES = {"l1": 1.0, "l2": 0.0}
@@ -107,7 +107,7 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Descent:
+class GridStep:
     """A step in bins of a grid, for rows with targets `y` and weights `weight`.
 
     With g and h the sums over a bin's rows of the loss's first and second derivatives, times the
@@ -245,6 +245,11 @@ class CoordinateDescentState(State):
     found: dict[int, Active] = field(default_factory=dict)
 
     @property
+    def size(self) -> int:
+        """The number of bins."""
+        return len(self.weights)
+
+    @property
     def at_zero(self) -> bool:
         """Whether the weights are 0 and the intercept is the best constant."""
         return not self.weights.any() and np.array_equal(self.intercept[0], self.constant)
@@ -255,7 +260,7 @@ class CoordinateDescentState(State):
         return slice(int(first), int(last))
 
 
-def opened(
+def initial_state(
     problem: Problem,
     weights: NDArray[np.float64],
     intercept: NDArray[np.float64],
@@ -281,33 +286,33 @@ def all_entries(grid: Group, bins: int) -> Entries:
     return Column(grid.code, bins).picked(np.arange(bins))
 
 
-def open_with(state: CoordinateDescentState, descent: Descent, bins: Bins) -> float:
+def add_grid(state: CoordinateDescentState, step: GridStep, bins: Bins) -> float:
     """Look at a grid at zero weights, and add it to the predictions of the present ones."""
     if state.rows is None:
-        state.rows = descent.rows_at(np.tile(state.constant, (len(descent.y), 1)))
-        state.reach = None if state.at_zero else np.tile(state.intercept, (len(descent.y), 1))
-    sums, penalty = descent.sums(state.rows, bins), bins.penalty
+        state.rows = step.rows_at(np.tile(state.constant, (len(step.y), 1)))
+        state.reach = None if state.at_zero else np.tile(state.intercept, (len(step.y), 1))
+    sums, penalty = step.sums(state.rows, bins), bins.penalty
     minimum = minimized(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)
     state.first_fall += minimum.fall
     state.steepest = max(state.steepest, minimum.steepest)
     if state.reach is not None:
         bins.entries.shift(bins.height * bins.weights, state.reach)
         if state.seen + 1 == len(state.basis.grids):
-            state.rows, state.reach = descent.rows_at(state.reach), None
+            state.rows, state.reach = step.rows_at(state.reach), None
     return state.rows.total
 
 
 def descend(
-    state: CoordinateDescentState, descent: Descent, grid: Group, penalty: Penalty
+    state: CoordinateDescentState, step: GridStep, grid: Group, penalty: Penalty
 ) -> tuple[float, float]:
     """Take a step in the bins of a grid that this pass works on; return the loss and the fall."""
     assert state.rows is not None
     weights, height = state.weights[state.place(grid)], state.basis.height
     active = None if state.full else state.active.get(grid.number)
     if active is None:
-        active = _found_active(state, descent, grid, penalty)
+        active = _found_active(state, step, grid, penalty)
     bins = Bins(active.entries, weights[active.numbers], height, penalty)
-    weights[active.numbers], fall = descent.take(state.rows, bins)
+    weights[active.numbers], fall = step.take(state.rows, bins)
     state.fall += fall
     if state.first_fall == 0.0:
         state.first_fall = fall * len(state.basis.grids)
@@ -315,7 +320,7 @@ def descend(
 
 
 def _found_active(
-    state: CoordinateDescentState, descent: Descent, grid: Group, penalty: Penalty
+    state: CoordinateDescentState, step: GridStep, grid: Group, penalty: Penalty
 ) -> Active:
     """Return the bins that have a weight or whose slope would give them one; list them if few.
 
@@ -325,7 +330,7 @@ def _found_active(
     """
     together = [grid, *grid.ahead] if state.full and penalty.l1 > 0.0 else [grid]
     if grid.number not in state.found:
-        found = _each(lambda one: _steep(state, descent, one, penalty), together)
+        found = _each(lambda one: _steep(state, step, one, penalty), together)
         state.found = {one.number: active for one, active in zip(together, found, strict=True)}
     active = state.found.pop(grid.number)
     state.active.pop(grid.number, None)
@@ -334,14 +339,12 @@ def _found_active(
     return active
 
 
-def _steep(
-    state: CoordinateDescentState, descent: Descent, grid: Group, penalty: Penalty
-) -> Active:
+def _steep(state: CoordinateDescentState, step: GridStep, grid: Group, penalty: Penalty) -> Active:
     assert state.rows is not None
     weights, height = state.weights[state.place(grid)], state.basis.height
     column, numbers = Column(grid.code, len(weights)), np.arange(len(weights))
     if penalty.l1 > 0.0:
-        numbers = descent.steep(state.rows, column, weights, height, penalty.l1)
+        numbers = step.steep(state.rows, column, weights, height, penalty.l1)
     return Active(numbers, column.picked(numbers))
 
 
@@ -354,12 +357,17 @@ def _each(work: Callable[[Group], Active], grids: list[Group]) -> list[Active]:
     return [found[place] for place in range(len(grids))]
 
 
+def alpha_of(rows: int | None) -> float:
+    """Return a factor of 1 on the sum over the rows, the default of liblinear."""
+    return 1.0 / rows if rows else DEFAULT_ALPHA
+
+
 EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass
 class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
-    """Coordinate descent on random binning features with an L1, L2 or mixed penalty.
+    """Coordinate step on random binning features with an L1, L2 or mixed penalty.
 
     Minimises mean loss + alpha (s |w|_1 + (1 - s)/2 |w|^2) (Wu, Yen et al. 2016, Eq. 23 and
     Algorithm 2). Inside one grid a row lies in one bin at most, so that the bins of a grid are
@@ -403,25 +411,27 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     the minimum was reached (optimality residual ...)
     """
 
-    state_type: ClassVar[type[Any]] = CoordinateDescentState
-    loss_type: ClassVar[type[Any]] = Smooth
-    basis_type: ClassVar[type[Any]] = BinningBasis
-    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "groups"
-    looks: ClassVar[Literal["steps", "passes"]] = "passes"
-    patience: ClassVar[int] = 2
-
     penalty: str | float = "l1"
     tol: float = 1e-3
     path: int = 1
 
     @property
-    def takes_ridge(self) -> bool:  # type: ignore[override]
-        """Whether the penalty is that of kernel ridge regression."""
-        return share_of_l1(self.penalty) == 0
+    def tags(self) -> SolverTags:  # type: ignore[override]
+        """The tags; a pure L2 penalty is that of kernel ridge regression."""
+        return SolverTags(
+            state_type=CoordinateDescentState,
+            loss_type=Smooth,
+            basis_type=BinningBasis,
+            access="groups",
+            evaluates="passes",
+            patience=2,
+            takes_ridge=share_of_l1(self.penalty) == 0,
+            features="binning",
+            default_alpha=alpha_of,
+        )
 
-    def check(self, problem: Problem) -> None:
+    def validate(self, problem: Problem) -> None:
         """Refuse hyperparameters out of range."""
-        super().check(problem)
         require_positive("tol", self.tol)
         require_count("path", self.path)
         if share_of_l1(self.penalty) == 0 and self.path > 1:
@@ -430,11 +440,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
                 f"does not have; got path={self.path}. Choose path=1 or penalty='l1'."
             )
 
-    def home(self, rows: int | None) -> Any:
-        """Return bins."""
-        return "binning"
-
-    def rows_per_batch(self, problem: Problem) -> int:
+    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return how many rows are encoded at a time; the result does not depend on it."""
         return BATCH_ROWS
 
@@ -442,7 +448,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         """Return the best constant."""
         constant = best_constant(problem, sample)
         weights = np.zeros((problem.basis.end(None), problem.outputs))
-        return opened(problem, weights, constant[None], constant, self.path)
+        return initial_state(problem, weights, constant[None], constant, self.path)
 
     def advance(
         self, problem: Problem, state: CoordinateDescentState, batch: Batch
@@ -451,19 +457,19 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         assert batch.y is not None
         assert isinstance(problem.loss, Smooth)
         assert batch.weight is not None  # groups come with weights
-        descent, grid = Descent(problem.loss, batch.y, batch.weight), batch.X
+        step, grid = GridStep(problem.loss, batch.y, batch.weight), batch.X
         penalty = self._penalty(problem, state)
         if not state.opened and state.seen == 0 and state.stages == 1 and state.at_zero:
-            state.rows = descent.rows_at(np.tile(state.constant, (len(batch), 1)))
+            state.rows = step.rows_at(np.tile(state.constant, (len(batch), 1)))
             state.opened = True
         if state.opened:
             if state.seen == 0 and problem.intercept:
-                self._move_intercept(state, descent)
-            state.loss, state.moved = descend(state, descent, grid, penalty)
+                self._move_intercept(state, step)
+            state.loss, state.moved = descend(state, step, grid, penalty)
         else:
             weights = state.weights[state.place(grid)]
             bins = Bins(all_entries(grid, len(weights)), weights, state.basis.height, penalty)
-            state.loss = open_with(state, descent, bins)
+            state.loss = add_grid(state, step, bins)
         state.seen += 1
         return state
 
@@ -472,7 +478,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         if state.stage == state.stages:  # before, there is nothing to be judged by held-out rows
             state.pass_losses.append(state.loss)
         if state.opened:
-            self._judge(state)
+            self._end_sweep(state)
         state.opened = True
         state.seen, state.fall = 0, 0.0
         return state
@@ -486,15 +492,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     ) -> CoordinateDescentState:
         """Go on from the present weights, at the last alpha of the path."""
         weights = problem.basis.spread(state.weights, state.basis)
-        return opened(problem, weights, state.intercept, state.constant, 1)
-
-    def size(self, state: CoordinateDescentState) -> int:
-        """Return the number of bins."""
-        return len(state.weights)
-
-    def regularization(self, rows: int | None) -> float:
-        """Return a factor of 1 on the sum over the rows, as liblinear has it by default."""
-        return 1.0 / rows if rows else 1e-7
+        return initial_state(problem, weights, state.intercept, state.constant, 1)
 
     def solved(self, state: CoordinateDescentState) -> bool:
         """Whether a pass through all bins gained little enough, at the end of the path."""
@@ -508,16 +506,16 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
             alpha = highest * (alpha / highest) ** (state.stage / state.stages)
         return Penalty.of(self.penalty, alpha)
 
-    def _move_intercept(self, state: CoordinateDescentState, descent: Descent) -> None:
+    def _move_intercept(self, state: CoordinateDescentState, step: GridStep) -> None:
         """Take the step of one more bin, in which all rows lie and which costs nothing."""
         assert state.rows is not None
         rows = np.arange(len(state.rows.f), dtype=np.int32)
         entries = Entries(rows, np.zeros_like(rows), 1)
         everywhere = Bins(entries, state.intercept, 1.0, Penalty(0.0, 0.0))
-        state.intercept, fall = descent.take(state.rows, everywhere)
+        state.intercept, fall = step.take(state.rows, everywhere)
         state.fall += fall
 
-    def _judge(self, state: CoordinateDescentState) -> None:
+    def _end_sweep(self, state: CoordinateDescentState) -> None:
         """Measure a pass through all bins; choose whether the next one is through all or a few."""
         if state.full:
             fell = state.fall > EPS * state.loss  # else there is nothing left to gain

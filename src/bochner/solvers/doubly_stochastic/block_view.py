@@ -1,4 +1,4 @@
-"""Look: a batch seen through a block of columns."""
+"""BlockView: a batch seen through a block of columns."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Residuals:
 
 
 @dataclass(frozen=True)
-class Look:
+class BlockView:
     """Residuals through a block: Phi is `columns` (rows, F) times `gain`.
 
     So scaled the block alone approximates the kernel. `weights` are the block's present ones in

@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 
 from bochner.component import Component
 from bochner.compute.random.counter_based import Random
-from bochner.solvers.doubly_stochastic.block_view import Look
+from bochner.solvers.doubly_stochastic.block_view import BlockView
 
 
 @dataclass(frozen=True)
-class Choice:
+class BlockChoice:
     """The block to move, and how much longer than usual the step may be."""
 
-    look: Look
-    stretch: float = 1.0
+    view: BlockView
+    factor: float = 1.0
 
 
 @dataclass(frozen=True)
-class Situation:
-    """What a policy may look at: the step's number, the old blocks, and the batch through them.
+class StepContext:
+    """What a policy may see: the step's number, the old blocks, and the batch through them.
 
     `refused` says that there was nothing to learn in the last new block; `length` is the step
-    that a new block would get. `fresh` looks through the next new block; it
+    that a new block would get. `new_block` looks through the next new block; it
     gives None if there is no room for one.
     """
 
@@ -37,16 +37,16 @@ class Situation:
     refused: bool
     length: float
     rng: Random
-    look: Callable[[int], Look]
-    fresh: Callable[[], Look | None]
+    view: Callable[[int], BlockView]
+    new_block: Callable[[], BlockView | None]
 
     def old_blocks(self, most: int) -> NDArray[np.int64]:
         """Draw at most so many different old blocks."""
         return self.rng.permutation(self.blocks)[:most]
 
-    def any_old_block(self) -> Look:
-        """Look at an old block, drawn uniformly."""
-        return self.look(int(self.old_blocks(1)[0]))
+    def sample_old_block(self) -> BlockView:
+        """BlockView at an old block, drawn uniformly."""
+        return self.view(int(self.old_blocks(1)[0]))
 
 
 class Coordinates(Component, ABC, family="coordinates"):
@@ -56,7 +56,7 @@ class Coordinates(Component, ABC, family="coordinates"):
         """Refuse values out of range."""
 
     @abstractmethod
-    def choose(self, situation: Situation) -> Choice:
+    def choose(self, context: StepContext) -> BlockChoice:
         """Return the block to move."""
 
 
@@ -68,10 +68,10 @@ class New(Coordinates, name="new"):
     is revisited, drawn uniformly.
     """
 
-    def choose(self, situation: Situation) -> Choice:
+    def choose(self, context: StepContext) -> BlockChoice:
         """Return the new block, or an old one if there is no room."""
-        tired = situation.refused and situation.blocks > 0
-        return Choice((None if tired else situation.fresh()) or situation.any_old_block())
+        tired = context.refused and context.blocks > 0
+        return BlockChoice((None if tired else context.new_block()) or context.sample_old_block())
 
 
 @dataclass
@@ -91,11 +91,11 @@ class Uniform(Coordinates, name="uniform"):
     grow: int = 1
     reuse: int = 1
 
-    def choose(self, situation: Situation) -> Choice:
+    def choose(self, context: StepContext) -> BlockChoice:
         """Return a new or an old block, as it is their turn."""
-        if situation.step % (self.grow + self.reuse) < self.grow or situation.blocks == 0:
-            return New().choose(situation)
-        return Choice(situation.any_old_block())
+        if context.step % (self.grow + self.reuse) < self.grow or context.blocks == 0:
+            return New().choose(context)
+        return BlockChoice(context.sample_old_block())
 
     def check(self) -> None:
         """Refuse periods that are none."""
@@ -153,25 +153,25 @@ class Checked(Coordinates, name="checked"):
     longest: float = 4.0
     caution: float = 0.0
 
-    def choose(self, situation: Situation) -> Choice:
+    def choose(self, context: StepContext) -> BlockChoice:
         """Return the old block with the longest admissible step, else a new one."""
-        looks = [situation.look(int(b)) for b in situation.old_blocks(self.candidates)]
-        steps = [self.longest_step(look, situation) for look in looks]
+        views = [context.view(int(b)) for b in context.old_blocks(self.candidates)]
+        steps = [self.longest_step(view, context) for view in views]
         best = int(np.argmax(steps)) if steps else -1
-        if best >= 0 and steps[best] > situation.length:
-            return Choice(looks[best], min(steps[best] / situation.length, self.longest))
-        return New().choose(situation)
+        if best >= 0 and steps[best] > context.length:
+            return BlockChoice(views[best], min(steps[best] / context.length, self.longest))
+        return New().choose(context)
 
-    def longest_step(self, look: Look, situation: Situation) -> float:
+    def longest_step(self, view: BlockView, context: StepContext) -> float:
         """Return the root of the check: the eta up to which the bound holds."""
-        gradient, residuals = look.block_gradient, look.residuals
-        squared, inner = float(np.sum(gradient**2)), float(np.sum(look.weights * gradient))
-        length_of_phi = look.gain**2 * float(np.sum(np.square(look.columns[0], dtype=np.float64)))
+        gradient, residuals = view.block_gradient, view.residuals
+        squared, inner = float(np.sum(gradient**2)), float(np.sum(view.weights * gradient))
+        length_of_phi = view.gain**2 * float(np.sum(np.square(view.columns[0], dtype=np.float64)))
         variance = residuals.mean(residuals.slopes**2) * length_of_phi / residuals.effective_rows
         curvature = squared + self.caution * variance
         if curvature == 0.0:
             return 0.0
-        root = sqrt(inner**2 + curvature * situation.length**2 * squared)
+        root = sqrt(inner**2 + curvature * context.length**2 * squared)
         return (inner + root) / curvature
 
     def check(self) -> None:

@@ -17,24 +17,24 @@ from bochner.features import Basis, RandomBasis
 from bochner.losses import Offset
 from bochner.problem import Expansion, Problem
 from bochner.solvers.averaged_weights import AveragedWeights
-from bochner.solvers.doubly_stochastic.block_view import Look, Residuals
+from bochner.solvers.doubly_stochastic.block_view import BlockView, Residuals
 from bochner.solvers.doubly_stochastic.coordinates import (
+    BlockChoice,
     Checked,
-    Choice,
     Coordinates,
-    Situation,
+    StepContext,
     Uniform,
 )
-from bochner.solvers.doubly_stochastic.lazy_predictions import Ledger, evaluate
+from bochner.solvers.doubly_stochastic.lazy_predictions import LazyPredictions, evaluate
 from bochner.solvers.doubly_stochastic.refinement import (
     Refinement,
     frequencies_of,
     on_refined,
     require_refinement,
 )
-from bochner.solvers.doubly_stochastic.step_rules import Move, Pace, StepRule
+from bochner.solvers.doubly_stochastic.step_rules import Move, StepLength, StepRule
 from bochner.solvers.initialization import best_constant, curvature, top_eigenvalue
-from bochner.solvers.solver import Memo, Solver, State
+from bochner.solvers.solver import PredictionCache, Solver, SolverTags, State
 from bochner.validation import require_count
 
 BATCH_ROWS = 16_384
@@ -60,7 +60,7 @@ class DoublyStochasticState(State):
     weights: AveragedWeights
     intercept: NDArray[np.float64]
     intercept_lag: NDArray[np.float64]
-    ledger: Ledger
+    ledger: LazyPredictions
     top: float
     step: int = 0
     refused: bool = False
@@ -70,13 +70,18 @@ class DoublyStochasticState(State):
     latest: tuple[Any, NDArray[np.float64]] | None = None
     frequencies: dict[int, NDArray[Any]] = field(default_factory=dict)
 
+    @property
+    def size(self) -> int:
+        """The number of columns with a weight."""
+        return self.weights.columns
+
 
 def safe_step(problem: Problem, state: DoublyStochasticState) -> float:
     """Return 1 / (curvature * top eigenvalue), the eigenvalue doubled if there is an intercept."""
     return 1.0 / (curvature(problem.loss) * state.top * (1 + problem.intercept))
 
 
-def settle(
+def set_intercept(
     problem: Problem,
     state: DoublyStochasticState,
     code: Any,
@@ -128,15 +133,15 @@ def move_intercept(state: DoublyStochasticState, change: NDArray[np.float64]) ->
     state.intercept = state.intercept + change
 
 
-def look_through(
+def view_block(
     state: DoublyStochasticState,
     residuals: Residuals,
     code: Any,
     number: int | None,
     start: int,
     stop: int,
-) -> Look:
-    """Look at a batch through the columns start, ..., stop - 1."""
+) -> BlockView:
+    """BlockView at a batch through the columns start, ..., stop - 1."""
     basis = cast(RandomBasis, residuals.problem.basis)
     gain = basis.gain(stop - start)
     weights = np.zeros((stop - start, residuals.problem.outputs))
@@ -144,52 +149,54 @@ def look_through(
     weights[: len(old)] = old / gain
     columns = basis.columns(code, start, stop)
     blocks = (basis.size or max(stop, state.weights.columns)) / (stop - start)
-    return Look(residuals, columns, gain, weights, start, number, blocks)
+    return BlockView(residuals, columns, gain, weights, start, number, blocks)
 
 
-def moved(
+def apply_move(
     state: DoublyStochasticState,
-    look: Look,
+    view: BlockView,
     code: Any,
     known: NDArray[np.float64],
     move: Move,
 ) -> NDArray[np.float64]:
     """Let the weights decay and the block move; return the rows' new Phi v."""
-    problem = look.residuals.problem
+    problem = view.residuals.problem
     if state.weights.decay(max(0.0, 1.0 - move.decay * problem.alpha)):
         state.ledger.forget_until(state.step)
         known = evaluate(problem.basis, code, state.weights.v)
-    block, constant = move.change[: look.width], move.change[look.width :].sum(axis=0)
+    block, constant = move.change[: view.width], move.change[view.width :].sum(axis=0)
     move_intercept(state, constant)
-    if look.number is None:
-        state.blocks.append((look.start, look.start + look.width))
-    state.refused = look.number is None and not block.any()
-    moved = state.weights.move(look.start, look.gain * block)
+    if view.number is None:
+        state.blocks.append((view.start, view.start + view.width))
+    state.refused = view.number is None and not block.any()
+    moved = state.weights.move(view.start, view.gain * block)
     if not block.any():
         return known
-    state.ledger.record(state.step, look.start, moved, state.weights.area)
-    return known + look.evaluate(block) / state.weights.scale
+    state.ledger.record(state.step, view.start, moved, state.weights.area)
+    return known + view.evaluate(block) / state.weights.scale
 
 
-def caught_up(basis: Basis, state: DoublyStochasticState, memo: Memo) -> NDArray[np.float64]:
-    """Return Phi v and Phi u / area side by side at the rows of a memo, and remember them there.
+def updated_predictions(
+    basis: Basis, state: DoublyStochasticState, cache: PredictionCache
+) -> NDArray[np.float64]:
+    """Return Phi v and Phi u / area side by side at the rows of a cache, and remember them there.
 
     Areas grow like a power of the step, beyond what float32 holds; their ratios do not.
     """
     area = state.weights.area
-    if memo.values is None or memo.step < state.ledger.horizon:
+    if cache.values is None or cache.step < state.ledger.horizon:
         both = np.hstack([state.weights.v, state.weights.u / area])
-        memo.values = evaluate(basis, memo.code, both)
+        cache.values = evaluate(basis, cache.code, both)
     else:
-        memo.values[:, state.weights.outputs :] *= memo.area / area
-        for (start, _), changes in state.ledger.since(memo.step).items():
+        cache.values[:, state.weights.outputs :] *= cache.area / area
+        for (start, _), changes in state.ledger.since(cache.step).items():
             total = sum(np.hstack([c.values, c.area / area * c.values]) for c in changes)
-            memo.values += evaluate(basis, memo.code, np.asarray(total), start)
-    memo.step, memo.area = state.step, area
-    return memo.values
+            cache.values += evaluate(basis, cache.code, np.asarray(total), start)
+    cache.step, cache.area = state.step, area
+    return cache.values
 
 
-def account(
+def record_losses(
     state: DoublyStochasticState, residuals: Residuals, move: Move
 ) -> DoublyStochasticState:
     """Note the loss before the step, and how far the weights moved."""
@@ -235,8 +242,10 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         stores; None leaves them as they were drawn.
     """
 
-    state_type: ClassVar[type[Any]] = DoublyStochasticState
-    basis_type: ClassVar[type[Any]] = RandomBasis
+    tags: ClassVar[SolverTags] = SolverTags(
+        state_type=DoublyStochasticState,
+        basis_type=RandomBasis,
+    )
 
     step: StepRule | str = "preconditioned"
     coordinates: Coordinates | str = "new"
@@ -246,9 +255,8 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     averaging: float | None = 8.0
     refinement: Refinement | None = None
 
-    def check(self, problem: Problem) -> None:
+    def validate(self, problem: Problem) -> None:
         """Refuse values out of range, and a basis that is not drawn from seeds."""
-        super().check(problem)
         StepRule.resolve(self.step).check()
         Coordinates.resolve(self.coordinates).check()
         require_count("batch_size", self.batch_size, also=("auto",))
@@ -260,7 +268,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         if self.refinement is not None:
             require_refinement(self.refinement).check(problem)
 
-    def rows_per_batch(self, problem: Problem) -> int:
+    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return the batch size; small sets are one batch."""
         most = BATCH_ROWS if self.batch_size == "auto" else int(self.batch_size)
         return most if problem.rows is None else min(most, problem.rows)
@@ -276,7 +284,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
             weights=AveragedWeights(problem.outputs),
             intercept=best_constant(problem, sample),
             intercept_lag=np.zeros(problem.outputs),
-            ledger=Ledger.empty(problem.rows or 0, problem.outputs),
+            ledger=LazyPredictions.empty(problem.rows or 0, problem.outputs),
             top=top_eigenvalue(cast(RandomBasis, problem.basis), batch, width),
         )
 
@@ -290,18 +298,18 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         code = problem.basis.encode(batch.X)
         known = state.ledger.predict(problem.basis, code, batch.index, state.weights.v)
         values = state.weights.scale * known
-        settle(problem, state, code, values, batch.weight)
+        set_intercept(problem, state, code, values, batch.weight)
         residuals = Residuals(problem, batch, values + state.intercept)
         rule, safe = StepRule.resolve(self.step), safe_step(problem, state)
         length = rule.length(state.step, safe)
         choice = self._choose(state, residuals, code, length)
-        decide = partial(rule.move, pace=Pace(choice.stretch * length, state.top))
-        look, move = self._refined(state, choice.look, decide(choice.look), code, decide)
+        decide = partial(rule.move, pace=StepLength(choice.factor * length, state.top))
+        view, move = self._refined(state, choice.view, decide(choice.view), code, decide)
         state.step += 1
-        known = moved(state, look, code, known, move)
+        known = apply_move(state, view, code, known, move)
         state.ledger.note(batch.index, known, state.step)
         state.weights.include(float(state.step) ** (self.averaging or 0.0))
-        return account(state, residuals, move)
+        return record_losses(state, residuals, move)
 
     def end_pass(self, problem: Problem, state: DoublyStochasticState) -> DoublyStochasticState:
         """Close the pass's mean loss; changes that all rows have seen are forgotten."""
@@ -324,20 +332,18 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
 
     def on_new_rows(self, problem: Problem, state: DoublyStochasticState) -> DoublyStochasticState:
         """Forget what was known of the old rows."""
-        state.ledger = Ledger.empty(problem.rows or 0, problem.outputs)
+        state.ledger = LazyPredictions.empty(problem.rows or 0, problem.outputs)
         state.ledger.forget_until(state.step)
         state.pass_loss = state.pass_rows = 0.0
         return state
 
-    def size(self, state: DoublyStochasticState) -> int:
-        """Return the number of columns that have a weight."""
-        return state.weights.columns
-
     def predictions(
-        self, problem: Problem, state: DoublyStochasticState, memo: Memo
+        self, problem: Problem, state: DoublyStochasticState, rows: Batch, cache: PredictionCache
     ) -> NDArray[Any]:
         """Bring Phi v and Phi u / area up to date, and combine them as the weights are."""
-        sums = caught_up(on_refined(problem, state.frequencies).basis, state, memo)
+        if cache.code is None:
+            cache.code = problem.basis.encode(rows.X)
+        sums = updated_predictions(on_refined(problem, state.frequencies).basis, state, cache)
         outputs, weights = problem.outputs, state.weights
         values, lag = sums[:, :outputs], sums[:, outputs:]
         if self.averaging is None:
@@ -348,41 +354,41 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     def _refined(
         self,
         state: DoublyStochasticState,
-        look: Look,
+        view: BlockView,
         move: Move,
         code: Any,
-        decide: Callable[[Look], Move],
-    ) -> tuple[Look, Move]:
+        decide: Callable[[BlockView], Move],
+    ) -> tuple[BlockView, Move]:
         """Return a new block with its frequencies refined, if they are to be, and its move."""
-        if self.refinement is None or look.number is not None or not move.change.any():
-            return look, move
-        look, move = self.refinement.refined(look, move, code, decide)
-        state.frequencies = frequencies_of(look.residuals.problem)
-        return look, move
+        if self.refinement is None or view.number is not None or not move.change.any():
+            return view, move
+        view, move = self.refinement.refined(view, move, code, decide)
+        state.frequencies = frequencies_of(view.residuals.problem)
+        return view, move
 
     def _choose(
         self, state: DoublyStochasticState, residuals: Residuals, code: Any, length: float
-    ) -> Choice:
-        look = partial(look_through, state, residuals, code)
-        situation = Situation(
+    ) -> BlockChoice:
+        view = partial(view_block, state, residuals, code)
+        context = StepContext(
             step=state.step,
             blocks=len(state.blocks),
             refused=state.refused,
             length=length,
             rng=Random(residuals.problem.seed, COORDINATES, state.step),
-            look=lambda number: look(number, *state.blocks[number]),
-            fresh=lambda: self._fresh(state, residuals, look),
+            view=lambda number: view(number, *state.blocks[number]),
+            new_block=lambda: self._new_block(state, residuals, view),
         )
-        return Coordinates.resolve(self.coordinates).choose(situation)
+        return Coordinates.resolve(self.coordinates).choose(context)
 
-    def _fresh(
-        self, state: DoublyStochasticState, residuals: Residuals, look: Callable[..., Look]
-    ) -> Look | None:
-        """Look through the next block; the last may be narrower, or there may be no room."""
+    def _new_block(
+        self, state: DoublyStochasticState, residuals: Residuals, view: Callable[..., BlockView]
+    ) -> BlockView | None:
+        """BlockView through the next block; the last may be narrower, or there may be no room."""
         columns = state.weights.columns
         room = self._most_columns(residuals.problem) - columns
         width = min(self._width(residuals.rows), room)
-        return look(None, columns, columns + width) if width >= 2 else None
+        return view(None, columns, columns + width) if width >= 2 else None
 
     def _width(self, rows: int) -> int:
         if self.feature_block != "auto":

@@ -1,4 +1,4 @@
-"""Ledger: predictions that are brought up to date instead of being made again."""
+"""LazyPredictions: predictions that are brought up to date instead of being made again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Change:
 
 
 @dataclass
-class Ledger:
+class LazyPredictions:
     """The latest changes of the weights, and for each row what its prediction was when last seen.
 
     On a finite set a row that was seen at step s needs only the columns that have changed since:
@@ -48,7 +48,7 @@ class Ledger:
     horizon: int = 0
 
     @classmethod
-    def empty(cls, rows: int, outputs: int) -> Ledger:
+    def empty(cls, rows: int, outputs: int) -> LazyPredictions:
         """Return a ledger in which no row was seen."""
         return cls(np.zeros((rows, outputs)), np.full(rows, -1, dtype=np.int64))
 

@@ -17,7 +17,7 @@ from bochner.features import FourierBasis
 from bochner.features.dense_basis import cuts
 from bochner.features.drawings import MatrixDrawing
 from bochner.problem import Problem
-from bochner.solvers.doubly_stochastic.block_view import Look
+from bochner.solvers.doubly_stochastic.block_view import BlockView
 from bochner.solvers.doubly_stochastic.step_rules import Move
 from bochner.validation import require_count, require_positive
 
@@ -77,19 +77,19 @@ class Refinement(Component, family="refinement"):
             )
 
     def refined(
-        self, look: Look, move: Move, code: Any, decide: Callable[[Look], Move]
-    ) -> tuple[Look, Move]:
+        self, view: BlockView, move: Move, code: Any, decide: Callable[[BlockView], Move]
+    ) -> tuple[BlockView, Move]:
         """Return the block with better frequencies, in a problem that has them, and its move."""
-        if not _both_halves_count(look):
-            return look, move
-        best, rate = look, self.rate
-        change = decide(_half(look, 0))
-        least = objective(_half(look, 1), change)
-        direction = _direction(_half(look, 0), change, code[0::2])
+        if not _both_halves_count(view):
+            return view, move
+        best, rate = view, self.rate
+        change = decide(_half(view, 0))
+        least = objective(_half(view, 1), change)
+        direction = _direction(_half(view, 0), change, code[0::2])
         for _ in range(self.steps):
             if direction is None:
                 break
-            trial = _seen(look, _stepped(best, -rate * direction), code)
+            trial = _seen(view, _stepped(best, -rate * direction), code)
             change = decide(_half(trial, 0))
             value = objective(_half(trial, 1), change)
             if not value < least:
@@ -97,7 +97,7 @@ class Refinement(Component, family="refinement"):
                 continue
             best, least = trial, value
             direction = _direction(_half(trial, 0), change, code[0::2])
-        return (look, move) if best is look else (best, decide(best))
+        return (view, move) if best is view else (best, decide(best))
 
 
 def require_refinement(given: Any) -> Refinement:
@@ -107,12 +107,12 @@ def require_refinement(given: Any) -> Refinement:
     raise ValueError(f"refinement must be None or Refinement(steps, rate); got {given!r}.")
 
 
-def objective(look: Look, move: Move) -> float:
+def objective(view: BlockView, move: Move) -> float:
     """Return the batch's loss after a move, and the penalty on the block."""
-    residuals = look.residuals
-    losses = residuals.problem.loss.value(residuals.y, residuals.f + look.evaluate(move.change))
-    weights = look.weights + move.change[: look.width]
-    penalty = 0.5 * look.blocks * residuals.problem.alpha * float(np.sum(weights**2))
+    residuals = view.residuals
+    losses = residuals.problem.loss.value(residuals.y, residuals.f + view.evaluate(move.change))
+    weights = view.weights + move.change[: view.width]
+    penalty = 0.5 * view.blocks * residuals.problem.alpha * float(np.sum(weights**2))
     return float(np.average(losses, weights=residuals.batch.weight)) + penalty
 
 
@@ -129,38 +129,38 @@ def frequencies_of(problem: Problem) -> Frequencies:
     return cast(FourierBasis, problem.basis).given
 
 
-def _direction(look: Look, move: Move, code: Any) -> NDArray[np.float64] | None:
+def _direction(view: BlockView, move: Move, code: Any) -> NDArray[np.float64] | None:
     """Return the derivative by the frequencies, of the size of these; None where it is 0."""
-    residuals, dtype = look.residuals, look.columns.dtype
-    f = residuals.f + look.evaluate(move.change)
+    residuals, dtype = view.residuals, view.columns.dtype
+    f = residuals.f + view.evaluate(move.change)
     slopes = np.asarray(residuals.problem.loss.gradient(residuals.y, f), np.float64)
     if residuals.weight is not None:
         slopes = slopes * residuals.weight[:, None]
-    weights = (look.weights + move.change[: look.width]).astype(dtype)
+    weights = (view.weights + move.change[: view.width]).astype(dtype)
     slopes = slopes.astype(dtype)
-    bent = look.columns[:, 0::2] * product(slopes, weights[1::2].T)
-    bent -= look.columns[:, 1::2] * product(slopes, weights[0::2].T)
-    bent *= 2 * pi * look.gain / residuals.rows
+    bent = view.columns[:, 0::2] * product(slopes, weights[1::2].T)
+    bent -= view.columns[:, 1::2] * product(slopes, weights[0::2].T)
+    bent *= 2 * pi * view.gain / residuals.rows
     derivative = _transposed(code, bent.astype(dtype))
     size = float(np.sqrt(np.mean(derivative**2)))
     if not (0 < size < np.inf):
         return None
-    omega = _frequencies(look)
+    omega = _frequencies(view)
     return derivative * (float(np.sqrt(np.mean(omega**2))) / size)
 
 
-def _half(look: Look, first: int) -> Look:
-    """Return the look at every other row."""
-    residuals, rows = look.residuals, slice(first, None, 2)
+def _half(view: BlockView, first: int) -> BlockView:
+    """Return the view of every other row."""
+    residuals, rows = view.residuals, slice(first, None, 2)
     half = replace(residuals, batch=residuals.batch[rows], f=residuals.f[rows])
-    return replace(look, residuals=half, columns=np.ascontiguousarray(look.columns[rows]))
+    return replace(view, residuals=half, columns=np.ascontiguousarray(view.columns[rows]))
 
 
-def _both_halves_count(look: Look) -> bool:
+def _both_halves_count(view: BlockView) -> bool:
     """Whether there are rows of some weight in both halves."""
-    weight = look.residuals.batch.weight
+    weight = view.residuals.batch.weight
     if weight is None:
-        return look.residuals.rows > 1
+        return view.residuals.rows > 1
     return bool(weight[0::2].any() and weight[1::2].any())
 
 
@@ -170,36 +170,36 @@ def _transposed(code: Any, values: NDArray[Any]) -> NDArray[np.float64]:
     return transposed_product(code, values)
 
 
-def _frequencies(look: Look) -> NDArray[np.float64]:
+def _frequencies(view: BlockView) -> NDArray[np.float64]:
     """Return the frequencies of a block, (n_columns, pairs), in turns."""
-    basis = cast(FourierBasis, look.residuals.problem.basis)
+    basis = cast(FourierBasis, view.residuals.problem.basis)
     parts = [
-        basis.parameters(number)[:, place : place + width] for number, place, width in _parts(look)
+        basis.parameters(number)[:, place : place + width] for number, place, width in _parts(view)
     ]
     return np.concatenate(parts, axis=1).astype(np.float64)
 
 
-def _stepped(look: Look, step: NDArray[np.float64]) -> Problem:
+def _stepped(view: BlockView, step: NDArray[np.float64]) -> Problem:
     """Return the problem with the frequencies of a block moved by a step."""
-    problem = look.residuals.problem
+    problem = view.residuals.problem
     basis, first = cast(FourierBasis, problem.basis), 0
     given = dict(basis.given)
-    for number, place, width in _parts(look):
+    for number, place, width in _parts(view):
         unit = basis.parameters(number).copy()
         unit[:, place : place + width] += step[:, first : first + width]
         given[number], first = unit, first + width
     return replace(problem, basis=basis.with_given(given))
 
 
-def _seen(look: Look, problem: Problem, code: Any) -> Look:
-    """Return the look through a block with other frequencies."""
+def _seen(view: BlockView, problem: Problem, code: Any) -> BlockView:
+    """Return the view of a block with other frequencies."""
     basis = cast(FourierBasis, problem.basis)
-    columns = basis.columns(code, look.start, look.start + look.width)
-    return replace(look, residuals=replace(look.residuals, problem=problem), columns=columns)
+    columns = basis.columns(code, view.start, view.start + view.width)
+    return replace(view, residuals=replace(view.residuals, problem=problem), columns=columns)
 
 
-def _parts(look: Look) -> list[tuple[int, int, int]]:
+def _parts(view: BlockView) -> list[tuple[int, int, int]]:
     """Return unit, place in it and number of the pairs of a block that are of one unit."""
-    pairs = cast(FourierBasis, look.residuals.problem.basis).pairs
-    ends = cuts(look.start // 2, (look.start + look.width) // 2, pairs)
+    pairs = cast(FourierBasis, view.residuals.problem.basis).pairs
+    ends = cuts(view.start // 2, (view.start + view.width) // 2, pairs)
     return [(*divmod(begin, pairs), end - begin) for begin, end in ends]

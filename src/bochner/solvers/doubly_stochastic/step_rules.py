@@ -12,7 +12,7 @@ from scipy.linalg import cho_solve, lapack
 from bochner.component import Component
 from bochner.compute.blas import single_blas
 from bochner.losses import Quadratic, Smooth
-from bochner.solvers.doubly_stochastic.block_view import Look
+from bochner.solvers.doubly_stochastic.block_view import BlockView
 from bochner.solvers.initialization import curvature
 from bochner.validation import require_positive
 
@@ -23,7 +23,7 @@ HALVINGS = 12  # of the range that a search along the direction begins with
 
 
 @dataclass(frozen=True)
-class Pace:
+class StepLength:
     """How far a plain step goes: gamma, and the largest eigenvalue of a block's Phi'Phi / n."""
 
     length: float
@@ -49,7 +49,7 @@ class StepRule(Component, ABC, family="step"):
         """
 
     @abstractmethod
-    def move(self, look: Look, pace: Pace) -> Move:
+    def move(self, view: BlockView, pace: StepLength) -> Move:
         """Return the change of the weights."""
 
     def check(self) -> None:
@@ -78,10 +78,10 @@ class Plain(StepRule, name="plain"):
         theta = STEADY_STEPS * safe if self.theta == "auto" else float(self.theta)
         return min(safe, theta / (step + 1))
 
-    def move(self, look: Look, pace: Pace) -> Move:
+    def move(self, view: BlockView, pace: StepLength) -> Move:
         """Return the step against the gradient."""
-        change = -pace.length * look.gradient
-        change[look.width :] *= pace.top
+        change = -pace.length * view.gradient
+        change[view.width :] *= pace.top
         return Move(change, pace.length)
 
     def check(self) -> None:
@@ -135,10 +135,10 @@ class Preconditioned(StepRule, name="preconditioned"):
         """Return the safe step: the check of old coordinates needs one."""
         return safe
 
-    def move(self, look: Look, pace: Pace) -> Move:
+    def move(self, view: BlockView, pace: StepLength) -> Move:
         """Return the shortened Newton step."""
-        direction, freedom = self._solve(look)
-        return Move(-self._share(look, direction, freedom) * direction)
+        direction, freedom = self._solve(view)
+        return Move(-self._share(view, direction, freedom) * direction)
 
     def check(self) -> None:
         """Refuse values out of range."""
@@ -148,28 +148,28 @@ class Preconditioned(StepRule, name="preconditioned"):
                 f"{self.ridge!r} and {self.caution!r}."
             )
 
-    def _solve(self, look: Look) -> tuple[NDArray[np.float64], float]:
+    def _solve(self, view: BlockView) -> tuple[NDArray[np.float64], float]:
         """Return the direction D and the degrees of freedom p."""
-        problem = look.residuals.problem
-        penalty = look.blocks * problem.alpha
-        gradient = look.gradient.copy()
-        gradient[: look.width] += penalty * look.weights
+        problem = view.residuals.problem
+        penalty = view.blocks * problem.alpha
+        gradient = view.gradient.copy()
+        gradient[: view.width] += penalty * view.weights
         ridge = np.full(len(gradient), self.ridge)
-        ridge[: look.width] += penalty
-        factor, ridge = factorised(look.residuals.curvature * look.covariance(), ridge)
+        ridge[: view.width] += penalty
+        factor, ridge = factorised(view.residuals.curvature * view.covariance(), ridge)
         with single_blas():
             direction = cho_solve((factor, True), gradient, check_finite=False)
             inverse, _ = lapack.dtrtri(factor, lower=1)
         return direction, len(ridge) - float(np.sum(inverse**2 * ridge[None, :]))
 
     def _share(
-        self, look: Look, direction: NDArray[np.float64], freedom: float
+        self, view: BlockView, direction: NDArray[np.float64], freedom: float
     ) -> NDArray[np.float64]:
         """Return how much of the direction D to go, given the degrees of freedom.
 
         A model that lies above the loss, output by output, may be followed to its minimum in each.
         """
-        residuals, values = look.residuals, look.evaluate(direction)
+        residuals, values = view.residuals, view.evaluate(direction)
         bound, rows = residuals.curvature, residuals.effective_rows
         taken = bound**2 * residuals.means(values**2)
         left = residuals.means((residuals.slopes - bound * values) ** 2)
@@ -178,14 +178,14 @@ class Preconditioned(StepRule, name="preconditioned"):
         signal = np.maximum(0.0, 1.0 - self.caution * explained) * (taken > 0)
         loss = residuals.problem.loss
         if isinstance(loss, Smooth) and loss.bound_is_far:
-            return signal * least_along(look, direction, values)
+            return signal * least_along(view, direction, values)
         longest = np.inf if isinstance(loss, Smooth) and loss.model_is_above else 1.0
-        return np.minimum(longest, signal / relative_curvature(look, values))
+        return np.minimum(longest, signal / relative_curvature(view, values))
 
 
-def relative_curvature(look: Look, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def relative_curvature(view: BlockView, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return <z, H z> / (c |z|^2): how curved the loss really is along the direction."""
-    residuals = look.residuals
+    residuals = view.residuals
     loss, squares = residuals.problem.loss, residuals.means(values**2)
     if not isinstance(loss, Smooth) or isinstance(loss, Quadratic):
         return np.ones_like(squares)
@@ -194,17 +194,19 @@ def relative_curvature(look: Look, values: NDArray[np.float64]) -> NDArray[np.fl
     return np.maximum(bent / (curvature(loss) * squares), LEAST_CURVATURE)
 
 
-def least_along(look: Look, direction: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+def least_along(
+    view: BlockView, direction: NDArray[np.float64], values: NDArray[np.float64]
+) -> float:
     """Return the length s for which the batch's objective is least at f - s Phi D.
 
     At most f moves by 1 in the mean of squares: along some directions a loss falls without end.
     """
-    residuals, problem, step = look.residuals, look.residuals.problem, direction[: look.width]
+    residuals, problem, step = view.residuals, view.residuals.problem, direction[: view.width]
 
     def falls(length: float) -> bool:
         slopes = np.asarray(problem.loss.gradient(residuals.y, residuals.f - length * values))
-        shrinking = float(np.sum(step * (look.weights - length * step)))
-        return residuals.mean(slopes * values) + look.blocks * problem.alpha * shrinking > 0
+        shrinking = float(np.sum(step * (view.weights - length * step)))
+        return residuals.mean(slopes * values) + view.blocks * problem.alpha * shrinking > 0
 
     low, high = 0.0, 1.0 / max(np.sqrt(residuals.mean(values**2)), np.finfo(float).tiny)
     if falls(high):

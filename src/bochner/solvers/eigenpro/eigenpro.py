@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
-from bochner.features import Basis, CenterBasis, DenseBasis, RememberedBasis
+from bochner.features import SAMPLE_ROWS, Basis, CenterBasis, DenseBasis, RememberedBasis
 from bochner.features.dense_basis import ROWS
 from bochner.losses import Smooth
 from bochner.problem import Expansion, Problem
@@ -28,14 +28,19 @@ from bochner.solvers.eigenpro.spaces import (
     CenterSpace,
     Constant,
     EigenProState,
-    Move,
+    PreconditionedGradient,
     RowSpace,
-    Temporary,
     space_of,
 )
 from bochner.solvers.initialization import best_constant
 from bochner.solvers.passes.conjugate_gradient import require_finite_basis
-from bochner.solvers.solver import Memo, Solver
+from bochner.solvers.solver import (
+    PredictionCache,
+    SamplingSolver,
+    Solver,
+    SolverTags,
+    State,
+)
 from bochner.validation import require_at_most, require_count
 
 SPECTRUM = 0xE16E2  # keeps these draws apart from others of the same seed
@@ -54,7 +59,7 @@ Place = NDArray[np.int64] | slice
 
 
 @dataclass(frozen=True)
-class Opening:
+class EigenProSettings:
     """What was asked for; None where the spectrum is to say."""
 
     subsample: int
@@ -64,7 +69,7 @@ class Opening:
     step: float
     momentum: bool
 
-    def state(self, problem: Problem, sample: Batch) -> EigenProState:
+    def initial_state(self, problem: Problem, sample: Batch) -> EigenProState:
         """Return the state before the first step: the best constant."""
         found, size = self._spectrum(problem, sample)
         if len(found.values) == 0:
@@ -186,11 +191,16 @@ def _constant(problem: Problem, found: Eigenfunctions, size: int) -> Constant | 
     return Constant(np.asarray(weights), float(weights.sum()) + rest / ridge)
 
 
+def no_alpha(rows: int | None) -> float:
+    """Return 0: early stopping regularises the fit."""
+    return 0.0
+
+
 SUBSAMPLE, LARGE_SUBSAMPLE, MANY_ROWS = 2_000, 12_000, 100_000
 
 
 @dataclass
-class EigenPro(Solver[EigenProState], name="eigenpro"):
+class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
     r"""EigenPro iteration: f -= step P (gradient of the loss of a batch) in the kernel's space.
 
     P = I - sum_i (1 - tau (lambda_q / lambda_i)^0.95) e_i e_i' lowers the first q eigenvalues of
@@ -232,12 +242,16 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
     True
     """
 
-    state_type: ClassVar[type[Any]] = EigenProState
-    loss_type: ClassVar[type[Any]] = Smooth
-    basis_type: ClassVar[type[Any]] = DenseBasis
-    looks: ClassVar[Literal["steps", "passes"]] = "passes"
-    patience: ClassVar[int] = 3
-    learns_held_out_rows: ClassVar[bool] = True
+    tags: ClassVar[SolverTags] = SolverTags(
+        state_type=EigenProState,
+        loss_type=Smooth,
+        basis_type=DenseBasis,
+        evaluates="passes",
+        keeps_best=True,
+        patience=3,
+        features="centers",
+        default_alpha=no_alpha,
+    )
 
     eigenvectors: int | str = "auto"
     subsample: int | str = "auto"
@@ -246,9 +260,8 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
     step: float = 1.0
     momentum: bool = False
 
-    def check(self, problem: Problem) -> None:
+    def validate(self, problem: Problem) -> None:
         """Refuse values out of range, and a basis without end."""
-        super().check(problem)
         require_count("eigenvectors", self.eigenvectors, 0, also=("auto",))
         require_count("subsample", self.subsample, also=("auto",))
         require_count("batch_size", self.batch_size, also=("auto",))
@@ -262,7 +275,7 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
                 "centres; got fewer centres than rows. Give momentum=False or features='centers'."
             )
 
-    def prepared(self, problem: Problem, memory: int) -> Basis:
+    def prepare_basis(self, problem: Problem, memory: int) -> Basis:
         """Return the basis, keeping the columns of features at the rows if they fit."""
         basis, rows = problem.basis, problem.rows
         if not isinstance(basis, DenseBasis) or isinstance(basis, CenterBasis) or rows is None:
@@ -275,23 +288,17 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
         basis = problem.basis
         if isinstance(basis, CenterBasis) and basis.complete:
             return basis.size
-        return max(super().sample_rows(problem), self._subsample(problem))
+        return max(SAMPLE_ROWS, self._subsample(problem))
 
-    def home(self, rows: int | None) -> Any:
-        """Return all rows as centres."""
-        return "centers"
-
-    def rows_per_batch(self, problem: Problem) -> int:
-        """Return the batch size before the spectrum is known."""
+    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
+        """Return the batch size that the spectrum allows, once it is known."""
+        if isinstance(state, EigenProState):
+            return state.pace.batch
         return MOST_BATCH if self.batch_size == "auto" else int(self.batch_size)
-
-    def rows_per_step(self, problem: Problem, state: EigenProState) -> int:
-        """Return the batch size that the spectrum allows."""
-        return state.pace.batch
 
     def init(self, problem: Problem, sample: Batch) -> EigenProState:
         """Find the spectrum, choose batch and step, and start from the best constant."""
-        return self._opening(problem).state(problem, sample)
+        return self._settings(problem).initial_state(problem, sample)
 
     def advance(self, problem: Problem, state: EigenProState, batch: Batch) -> EigenProState:
         """Take a step against the preconditioned gradient of a batch."""
@@ -305,15 +312,15 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
         move = space.move(problem, state, rows, slopes)
         self._take(state, move, constant=slopes.sum(axis=0) * state.lift)
         if isinstance(space, CenterSpace) and space.is_full(problem, state):
-            space.settle(problem, state)
+            space.project_temporary(problem, state)
         losses = problem.loss.value(batch.y, f)
-        return _account(state, losses, weight, state.rate * move.norm)
+        return _record_losses(state, losses, weight, state.rate * move.norm)
 
     def end_pass(self, problem: Problem, state: EigenProState) -> EigenProState:
         """Close the pass's mean loss."""
         space = space_of(problem.basis)
-        space.settle(problem, state)
-        space.level(state)
+        space.project_temporary(problem, state)
+        space.move_constant(state)
         if state.pass_weight > 0:
             state.pass_losses.append(state.pass_loss / state.pass_weight)
         state.pass_loss = state.pass_weight = 0.0
@@ -322,55 +329,32 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
         return state
 
     def expansion(self, problem: Problem, state: EigenProState) -> Expansion:
-        """Return the function that did best on held-out rows, or the present one."""
-        if state.best is not None:
-            return Expansion(state.basis, *state.best)
-        return self._present(problem, state)
+        """Return the present function; the state is not changed."""
+        if state.temporary.reach is not None:
+            state = replace(state, weights=state.weights.copy())
+            space_of(problem.basis).project_temporary(problem, state)
+        return Expansion(state.basis, state.weights, state.intercept)
 
-    def memo(self, problem: Problem, rows: Batch) -> Memo:
-        """Return the rows as they are: their code may be part of a kernel matrix."""
-        return Memo(rows)
+    def predictions(
+        self, problem: Problem, state: EigenProState, rows: Batch, cache: PredictionCache
+    ) -> NDArray[Any]:
+        """Return the function at the rows; their code may be part of a kept kernel matrix."""
+        return self.expansion(problem, state).evaluate(problem.basis.coded(rows))
 
-    def predictions(self, problem: Problem, state: EigenProState, memo: Memo) -> NDArray[Any]:
-        """Evaluate the present function at the rows of a memo."""
-        return self._present(problem, state).evaluate(problem.basis.coded(memo.code))
-
-    def on_best(self, problem: Problem, state: EigenProState) -> EigenProState:
-        """Keep the present function: none did better on the held-out rows."""
-        now = self._present(problem, state)
-        state.best = np.array(now.weights, np.float64), np.array(now.intercept, np.float64)
-        return state
-
-    def at_best(self, problem: Problem, state: EigenProState) -> EigenProState:
-        """Return the state with the function that did best on held-out rows."""
+    def on_new_rows(self, problem: Problem, state: EigenProState) -> EigenProState:
+        """Continue from the best function; the preconditioner holds for rows of the same kind."""
+        space_of(state.basis).project_temporary(replace(problem, basis=state.basis), state)
+        state.pass_loss = state.pass_weight = 0.0
         if state.best is not None:
             state.weights, state.intercept = state.best
-            state.best, state.temporary = None, Temporary()
+            state.best = None
         if state.ahead is not None:
             state.ahead, state.ahead_intercept = state.weights.copy(), state.intercept.copy()
         return state
 
-    def on_new_rows(self, problem: Problem, state: EigenProState) -> EigenProState:
-        """Go on from the best function; the preconditioner holds for rows of the same kind."""
-        space_of(state.basis).settle(replace(problem, basis=state.basis), state)
-        state.pass_loss = state.pass_weight = 0.0
-        return self.at_best(problem, state)
-
-    def size(self, state: EigenProState) -> int:
-        """Return the number of weights."""
-        return len(state.weights)
-
-    def regularization(self, rows: int | None) -> float:
-        """Return 0: the fit is regularised by its end."""
-        return 0.0
-
-    def _present(self, problem: Problem, state: EigenProState) -> Expansion:
-        if state.temporary.reach is not None:  # a look must not change what it sees
-            state = replace(state, weights=state.weights.copy())
-            space_of(problem.basis).settle(problem, state)
-        return Expansion(state.basis, state.weights, state.intercept)
-
-    def _take(self, state: EigenProState, move: Move, constant: NDArray[np.float64]) -> None:
+    def _take(
+        self, state: EigenProState, move: PreconditionedGradient, constant: NDArray[np.float64]
+    ) -> None:
         rate = state.rate
         if state.ahead is None or state.ahead_intercept is None:
             move.add_to(state.weights, -rate)
@@ -385,9 +369,9 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
         state.ahead_intercept = momentum.ahead(state.intercept, before_intercept)
         state.ahead_intercept += momentum.correction * rate * constant
 
-    def _opening(self, problem: Problem) -> Opening:
+    def _settings(self, problem: Problem) -> EigenProSettings:
         damping = 1.0 if isinstance(problem.basis, CenterBasis) else 0.25
-        return Opening(
+        return EigenProSettings(
             self._subsample(problem),
             None if self.eigenvectors == "auto" else int(self.eigenvectors),
             None if self.batch_size == "auto" else int(self.batch_size),
@@ -403,7 +387,7 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
         return min(rows, SUBSAMPLE if rows < MANY_ROWS else LARGE_SUBSAMPLE)
 
 
-def _account(
+def _record_losses(
     state: EigenProState, losses: NDArray[Any], weight: NDArray[Any], moved: float
 ) -> EigenProState:
     """Note the losses of rows before the step, and how far the weights moved."""

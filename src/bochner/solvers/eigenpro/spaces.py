@@ -55,8 +55,7 @@ class EigenProState(State):
     The intercept multiplies a constant function whose square is `lift`; or it stays during a pass,
     and at its end takes over what f has of `constant`.
     `rows` is how many were seen before the first step: all, where they are centres.
-    `ahead` is where momentum takes the next gradient, None without momentum; `best` the weights
-    and intercept with the lowest loss on held-out rows.
+    `ahead` is where momentum takes the next gradient, None without momentum.
     """
 
     basis: Basis
@@ -70,11 +69,15 @@ class EigenProState(State):
     rows: int
     ahead: NDArray[np.float64] | None = None
     ahead_intercept: NDArray[np.float64] | None = None
-    best: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     temporary: Temporary = field(default_factory=Temporary)
     rises: int = 0
     pass_loss: float = 0.0
     pass_weight: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        return len(self.weights)
 
     @property
     def point(self) -> NDArray[np.float64]:
@@ -91,7 +94,7 @@ class EigenProState(State):
 
 
 @dataclass(frozen=True)
-class Move:
+class PreconditionedGradient:
     """P times a gradient, as arrays that are added to parts of the weights."""
 
     parts: tuple[tuple[Place, NDArray[Any]], ...]
@@ -109,7 +112,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Rows:
+class BatchRows:
     """Rows of a batch: their code and numbers.
 
     `head` are the columns of the preconditioner's subsample, if it is part of the basis: values
@@ -132,25 +135,25 @@ class Space(ABC):
 
     noisy: ClassVar[bool] = True
 
-    def rows(self, problem: Problem, state: EigenProState, batch: Batch) -> Rows:
+    def rows(self, problem: Problem, state: EigenProState, batch: Batch) -> BatchRows:
         """Return the rows of a batch in the form that the other methods take."""
-        return Rows(problem.basis.coded(batch), batch.index)
+        return BatchRows(problem.basis.coded(batch), batch.index)
 
-    def values(self, problem: Problem, state: EigenProState, rows: Rows) -> NDArray[Any]:
+    def values(self, problem: Problem, state: EigenProState, rows: BatchRows) -> NDArray[Any]:
         """Return f without its intercept, where the next gradient is taken."""
         return problem.basis.evaluate(rows.code, state.point)
 
     @abstractmethod
     def move(
-        self, problem: Problem, state: EigenProState, rows: Rows, slopes: NDArray[Any]
-    ) -> Move:
+        self, problem: Problem, state: EigenProState, rows: BatchRows, slopes: NDArray[Any]
+    ) -> PreconditionedGradient:
         """Return P (sum_i slopes_i phi(x_i) + rows alpha f), an estimate of the full gradient."""
 
-    def settle(self, problem: Problem, state: EigenProState) -> None:
+    def project_temporary(self, problem: Problem, state: EigenProState) -> None:
         """Bring the function into the span of the basis."""
         return
 
-    def level(self, state: EigenProState) -> None:
+    def move_constant(self, state: EigenProState) -> None:
         """Hand what f has of a constant to the intercept, where steps do not move that."""
         return
 
@@ -165,24 +168,24 @@ class RowSpace(Space):
 
     noisy: ClassVar[bool] = False
 
-    def rows(self, problem: Problem, state: EigenProState, batch: Batch) -> Rows:
+    def rows(self, problem: Problem, state: EigenProState, batch: Batch) -> BatchRows:
         """Return the rows with the columns of the subsample, which are the first ones."""
         basis, size = _centers(problem), _of_centers(state).size
         code = basis.coded(batch)
         if isinstance(code, KernelRows):
-            return Rows(code, batch.index, code)
+            return BatchRows(code, batch.index, code)
         columns = basis.columns(code, 0, size)
-        return Rows(code, batch.index, KernelRows(columns, np.arange(len(batch))))
+        return BatchRows(code, batch.index, KernelRows(columns, np.arange(len(batch))))
 
-    def values(self, problem: Problem, state: EigenProState, rows: Rows) -> NDArray[Any]:
+    def values(self, problem: Problem, state: EigenProState, rows: BatchRows) -> NDArray[Any]:
         """Return f without its intercept, by the same two sums whether values are kept or not."""
         basis, size = problem.basis, _of_centers(state).size
         head = basis.evaluate(rows.head, state.point[:size]).astype(np.float64)
         return np.asarray(head + basis.evaluate(rows.code, state.point[size:], size))
 
     def move(
-        self, problem: Problem, state: EigenProState, rows: Rows, slopes: NDArray[Any]
-    ) -> Move:
+        self, problem: Problem, state: EigenProState, rows: BatchRows, slopes: NDArray[Any]
+    ) -> PreconditionedGradient:
         """Return the batch's slopes at its centres, less the top of the spectrum."""
         basis, preconditioner = _centers(problem), _of_centers(state)
         numbers = basis.numbers(rows.index)
@@ -190,9 +193,9 @@ class RowSpace(Space):
             slopes = slopes + problem.alpha * state.rows * state.point[numbers]
         reach = basis.project(rows.head, slopes, 0, preconditioner.size)
         flat = preconditioner.correction(reach)
-        return Move(((numbers, slopes), (slice(0, preconditioner.size), -flat)))
+        return PreconditionedGradient(((numbers, slopes), (slice(0, preconditioner.size), -flat)))
 
-    def level(self, state: EigenProState) -> None:
+    def move_constant(self, state: EigenProState) -> None:
         """Make the weights sum to 0, as they do at the minimum over the intercept.
 
         The slopes of the loss sum to 0 there, and they are -n alpha w_i; as alpha goes to 0, too.
@@ -213,14 +216,14 @@ class FeatureSpace(Space):
     """The weights of features (Ma and Belkin 2017, Table 1)."""
 
     def move(
-        self, problem: Problem, state: EigenProState, rows: Rows, slopes: NDArray[Any]
-    ) -> Move:
+        self, problem: Problem, state: EigenProState, rows: BatchRows, slopes: NDArray[Any]
+    ) -> PreconditionedGradient:
         """Return the preconditioned gradient in the weights."""
         assert isinstance(state.preconditioner, FeaturePreconditioner)
         gradient = problem.basis.project(rows.code, slopes).astype(np.float64)
         if problem.alpha > 0:
             gradient += len(rows) * problem.alpha * state.point
-        return Move(((slice(None), state.preconditioner(gradient)),))
+        return PreconditionedGradient(((slice(None), state.preconditioner(gradient)),))
 
 
 class CenterSpace(Space):
@@ -233,7 +236,7 @@ class CenterSpace(Space):
     kernel models with delayed projections).
     """
 
-    def values(self, problem: Problem, state: EigenProState, rows: Rows) -> NDArray[Any]:
+    def values(self, problem: Problem, state: EigenProState, rows: BatchRows) -> NDArray[Any]:
         """Return f, temporary centres included."""
         basis, temporary = _centers(problem), state.temporary
         f = np.asarray(basis.evaluate(rows.code, state.weights), np.float64)
@@ -242,8 +245,8 @@ class CenterSpace(Space):
         return f
 
     def move(
-        self, problem: Problem, state: EigenProState, rows: Rows, slopes: NDArray[Any]
-    ) -> Move:
+        self, problem: Problem, state: EigenProState, rows: BatchRows, slopes: NDArray[Any]
+    ) -> PreconditionedGradient:
         """Make the batch's rows temporary centres; what is left to add is at lasting ones."""
         basis, preconditioner, temporary = _centers(problem), _of_centers(state), state.temporary
         rate = state.rate
@@ -252,9 +255,9 @@ class CenterSpace(Space):
         temporary.weights.append(-rate * slopes)
         temporary.reach = -rate * reach + (0.0 if temporary.reach is None else temporary.reach)
         flat = preconditioner.correction(reach[: preconditioner.size])
-        return Move(((slice(0, preconditioner.size), -flat),))
+        return PreconditionedGradient(((slice(0, preconditioner.size), -flat),))
 
-    def settle(self, problem: Problem, state: EigenProState) -> None:
+    def project_temporary(self, problem: Problem, state: EigenProState) -> None:
         """Project the temporary centres, and take the steps of the penalty that are due."""
         basis, temporary = _centers(problem), state.temporary
         if temporary.reach is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,17 @@ from bochner.solvers.passes.linear_system import (
     precision,
     wants_diagonal,
 )
-from bochner.solvers.solver import Solver, State
+from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State
 from bochner.validation import require_positive
 
 BATCH_ROWS = 262_144  # of codes: a sweep over the weights is worth many rows
 RIDGE = 0.1
 PIECE = 65_536
+
+
+def ridge_of(rows: int | None) -> float:
+    """Return the alpha that is a ridge of 0.1 on the sum of the losses; 1e-7 if rows is None."""
+    return RIDGE / rows if rows else DEFAULT_ALPHA
 
 
 @dataclass
@@ -47,6 +52,11 @@ class ConjugateGradientState(State):
     mass: float = 0.0
     total: float = 0.0
 
+    @property
+    def size(self) -> int:
+        """The number of weights, without the intercept."""
+        return len(self.weights) - 1
+
 
 @dataclass
 class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
@@ -64,26 +74,25 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
         fraction of the first one.
     """
 
-    state_type: ClassVar[type[Any]] = ConjugateGradientState
-    loss_type: ClassVar[type[Any]] = Quadratic
-    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
-    looks: ClassVar[Literal["steps", "passes"]] = "passes"
-    patience: ClassVar[int] = 2
-    takes_ridge: ClassVar[bool] = True
+    tags: ClassVar[SolverTags] = SolverTags(
+        state_type=ConjugateGradientState,
+        loss_type=Quadratic,
+        access="rows",
+        evaluates="passes",
+        patience=2,
+        takes_ridge=True,
+        features="binning",
+        default_alpha=ridge_of,
+    )
 
     tol: float = 1e-3
 
-    def check(self, problem: Problem) -> None:
+    def validate(self, problem: Problem) -> None:
         """Refuse a tolerance out of range, and a basis without end."""
-        super().check(problem)
         require_positive("tol", self.tol)
         require_finite_basis(problem)
 
-    def home(self, rows: int | None) -> Any:
-        """Return bins."""
-        return "binning"
-
-    def rows_per_batch(self, problem: Problem) -> int:
+    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return how many rows a batch has; the result depends on it only by rounding."""
         return BATCH_ROWS
 
@@ -92,7 +101,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
         size = problem.basis.end(None)
         weights = np.zeros((size + 1, problem.outputs), precision(problem.basis))
         weights[-1] = best_constant(problem, sample)
-        return opened(problem.basis, weights, [])
+        return initial_state(problem.basis, weights, [])
 
     def advance(
         self, problem: Problem, state: ConjugateGradientState, batch: Batch
@@ -101,7 +110,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
         weight = np.ones(len(batch)) if batch.weight is None else batch.weight
         state.mass += float(weight.sum())
         if state.system is None:
-            self._open(problem, state, batch, weight)
+            self._add_gradient(problem, state, batch, weight)
         else:
             values = evaluated(problem, batch.X, state.system.direction)
             add_projected(problem, batch.X, values * weight[:, None], state.system.product)
@@ -129,21 +138,13 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
         self, problem: Problem, state: ConjugateGradientState
     ) -> ConjugateGradientState:
         """Begin anew from the present weights."""
-        return opened(problem.basis, spread(problem, state.basis, state.weights), [])
-
-    def size(self, state: ConjugateGradientState) -> int:
-        """Return the number of weights."""
-        return len(state.weights) - 1
-
-    def regularization(self, rows: int | None) -> float:
-        """Return a ridge on the sum over the rows."""
-        return ridge_of(rows)
+        return initial_state(problem.basis, spread(problem, state.basis, state.weights), [])
 
     def solved(self, state: ConjugateGradientState) -> bool:
         """Whether the residual is small enough."""
         return state.optimality <= self.tol
 
-    def _open(
+    def _add_gradient(
         self,
         problem: Problem,
         state: ConjugateGradientState,
@@ -180,7 +181,9 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
         return metric(problem, problem.loss.curvature_bound, state.diagonal)
 
 
-def opened(basis: Basis, weights: NDArray[Any], pass_losses: list[float]) -> ConjugateGradientState:
+def initial_state(
+    basis: Basis, weights: NDArray[Any], pass_losses: list[float]
+) -> ConjugateGradientState:
     """Return the state before the first pass."""
     return ConjugateGradientState(
         loss=0.0,
@@ -215,11 +218,6 @@ def spread(problem: Problem, before: Basis, weights: NDArray[Any]) -> NDArray[An
 def cuts(rows: int) -> Iterator[slice]:
     """Cut rows into pieces, so that what is computed in between takes little memory."""
     return (slice(top, min(top + PIECE, rows)) for top in range(0, rows, PIECE))
-
-
-def ridge_of(rows: int | None) -> float:
-    """Return the alpha that is a ridge of 0.1 on the sum of the losses; 1e-7 for no known rows."""
-    return RIDGE / rows if rows else 1e-7
 
 
 def require_mass(mass: float) -> None:

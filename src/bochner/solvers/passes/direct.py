@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,7 @@ from bochner.features.centers.whitened_basis import exact_matrix
 from bochner.losses import Squared
 from bochner.problem import Expansion, Problem
 from bochner.solvers.passes.conjugate_gradient import BATCH_ROWS, require_mass, ridge_of
-from bochner.solvers.solver import Solver, State
+from bochner.solvers.solver import Solver, SolverTags, State
 
 ROUNDING = 30  # precisions of the kernel's values: a smaller ridge is lost in sums of them
 ENTRY = 16  # bytes for each pair of rows: a matrix in double precision, and room to make it
@@ -34,6 +34,11 @@ class DirectState(State):
     mass: NDArray[np.float64]
     weights: NDArray[np.float64]
     intercept: NDArray[np.float64]
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.weights)
 
 
 @dataclass
@@ -70,17 +75,20 @@ class Direct(Solver[DirectState], name="direct"):
     (1, True)
     """
 
-    state_type: ClassVar[type[Any]] = DirectState
-    loss_type: ClassVar[type[Any]] = Squared
-    basis_type: ClassVar[type[Any]] = CenterBasis
-    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
-    looks: ClassVar[Literal["steps", "passes"]] = "passes"
-    iterates: ClassVar[bool] = False
-    takes_ridge: ClassVar[bool] = True
+    tags: ClassVar[SolverTags] = SolverTags(
+        state_type=DirectState,
+        loss_type=Squared,
+        basis_type=CenterBasis,
+        access="rows",
+        evaluates="passes",
+        iterates=False,
+        takes_ridge=True,
+        features="centers",
+        default_alpha=ridge_of,
+    )
 
-    def check(self, problem: Problem) -> None:
+    def validate(self, problem: Problem) -> None:
         """Refuse centres that are not all rows, and more rows than the memory holds."""
-        super().check(problem)
         basis = centers_of(problem)
         if not basis.complete:
             raise ValueError(
@@ -96,22 +104,18 @@ class Direct(Solver[DirectState], name="direct"):
                 "solver='nystroem'."
             )
 
-    def prepared(self, problem: Problem, memory: int) -> Basis:
+    def prepare_basis(self, problem: Problem, memory: int) -> Basis:
         """Return the basis itself: the kernel matrix is needed once, and more exact."""
         return problem.basis
 
-    def home(self, rows: int | None) -> Any:
-        """Return all rows as centres."""
-        return "centers"
-
-    def rows_per_batch(self, problem: Problem) -> int:
+    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return how many rows a batch has; nothing depends on it."""
         return BATCH_ROWS
 
     def init(self, problem: Problem, sample: Batch) -> DirectState:
         """Return no function yet."""
         shape = (problem.basis.end(None), problem.outputs)
-        return opened(np.zeros(shape), np.zeros(problem.outputs))
+        return initial_state(np.zeros(shape), np.zeros(problem.outputs))
 
     def advance(self, problem: Problem, state: DirectState, batch: Batch) -> DirectState:
         """Note targets and weights."""
@@ -145,22 +149,14 @@ class Direct(Solver[DirectState], name="direct"):
 
     def on_new_rows(self, problem: Problem, state: DirectState) -> DirectState:
         """Begin anew; until then the solution is the one that was found."""
-        return opened(state.weights, state.intercept)
-
-    def size(self, state: DirectState) -> int:
-        """Return the number of rows."""
-        return len(state.weights)
-
-    def regularization(self, rows: int | None) -> float:
-        """Return a ridge on the sum over the rows."""
-        return ridge_of(rows)
+        return initial_state(state.weights, state.intercept)
 
     def solved(self, state: DirectState) -> bool:
         """Whether the pass has ended."""
         return state.optimality == 0.0
 
 
-def opened(weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> DirectState:
+def initial_state(weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> DirectState:
     """Return a state that has seen no row."""
     targets, mass = np.zeros_like(weights), np.zeros(len(weights))
     return DirectState(0.0, 0.0, [], targets, mass, weights, intercept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from math import log2, sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from bochner.solvers.passes.linear_system import (
     precision,
     wants_diagonal,
 )
-from bochner.solvers.solver import Solver, State
+from bochner.solvers.solver import Solver, SolverTags, State
 from bochner.validation import require_positive
 
 WHOLE = (1.0,)
@@ -97,8 +97,13 @@ class NewtonState(State):
     objective: float = math.inf
     first_norm: float = 0.0
 
+    @property
+    def size(self) -> int:
+        """The number of weights, without the intercept."""
+        return len(self.weights) - 1
 
-def opened(problem: Problem, weights: NDArray[Any]) -> NewtonState:
+
+def initial_state(problem: Problem, weights: NDArray[Any]) -> NewtonState:
     """Return the state before the first pass."""
     shape = (problem.rows or 0, problem.outputs)
     return NewtonState(
@@ -347,26 +352,25 @@ class Newton(Solver[NewtonState], name="newton"):
                   [False]]))
     """
 
-    state_type: ClassVar[type[Any]] = NewtonState
-    loss_type: ClassVar[type[Any]] = Smooth
-    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
-    looks: ClassVar[Literal["steps", "passes"]] = "passes"
-    patience: ClassVar[int] = 2
-    takes_ridge: ClassVar[bool] = True
+    tags: ClassVar[SolverTags] = SolverTags(
+        state_type=NewtonState,
+        loss_type=Smooth,
+        access="rows",
+        evaluates="passes",
+        patience=2,
+        takes_ridge=True,
+        features="binning",
+        default_alpha=ridge_of,
+    )
 
     tol: float = 1e-2
 
-    def check(self, problem: Problem) -> None:
+    def validate(self, problem: Problem) -> None:
         """Refuse a tolerance out of range, and a basis without end."""
-        super().check(problem)
         require_positive("tol", self.tol)
         require_finite_basis(problem)
 
-    def home(self, rows: int | None) -> Any:
-        """Return bins."""
-        return "binning"
-
-    def rows_per_batch(self, problem: Problem) -> int:
+    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return how many rows a batch has; the result depends on it only by rounding."""
         return BATCH_ROWS
 
@@ -375,7 +379,7 @@ class Newton(Solver[NewtonState], name="newton"):
         size, dtype = problem.basis.end(None), precision(problem.basis)
         weights = np.zeros((size + 1, problem.outputs), dtype)
         weights[-1] = best_constant(problem, sample)
-        return opened(problem, weights)
+        return initial_state(problem, weights)
 
     def advance(self, problem: Problem, state: NewtonState, batch: Batch) -> NewtonState:
         """Add the batch's part of what the phase collects."""
@@ -400,15 +404,7 @@ class Newton(Solver[NewtonState], name="newton"):
 
     def on_new_rows(self, problem: Problem, state: NewtonState) -> NewtonState:
         """Begin anew from the best weights so far."""
-        return opened(problem, spread(problem, state.basis, state.weights))
-
-    def size(self, state: NewtonState) -> int:
-        """Return the number of weights."""
-        return len(state.weights) - 1
-
-    def regularization(self, rows: int | None) -> float:
-        """Return a ridge on the sum over the rows."""
-        return ridge_of(rows)
+        return initial_state(problem, spread(problem, state.basis, state.weights))
 
     def solved(self, state: NewtonState) -> bool:
         """Whether the gradient is small enough."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from bochner.solvers.passes.conjugate_gradient import (
     ridge_of,
 )
 from bochner.solvers.passes.newton import Newton, NewtonState
-from bochner.solvers.solver import Solver
+from bochner.solvers.solver import Solver, SolverTags, State
 from bochner.validation import require_positive
 
 CENTERS = 5_000
@@ -71,22 +71,25 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
     True
     """
 
-    state_type: ClassVar[Any] = NystroemState
-    loss_type: ClassVar[type[Any]] = Smooth
-    basis_type: ClassVar[type[Any]] = CenterBasis
-    walks: ClassVar[Literal["shuffled", "rows", "groups"]] = "rows"
-    looks: ClassVar[Literal["steps", "passes"]] = "passes"
-    patience: ClassVar[int] = 6  # on the way to a minimum this far off the loss may rise
-    takes_ridge: ClassVar[bool] = True
+    tags: ClassVar[SolverTags] = SolverTags(
+        state_type=NystroemState,
+        loss_type=Smooth,
+        basis_type=CenterBasis,
+        access="rows",
+        evaluates="passes",
+        patience=6,  # the loss may rise on the way to a distant minimum
+        takes_ridge=True,
+        features=Centers(CENTERS),
+        default_alpha=ridge_of,
+    )
 
     tol: float = 1e-3
 
-    def check(self, problem: Problem) -> None:
+    def validate(self, problem: Problem) -> None:
         """Refuse a tolerance out of range, and functions that are not those of centres."""
-        super().check(problem)
         require_positive("tol", self.tol)
 
-    def prepared(self, problem: Problem, memory: int) -> Basis:
+    def prepare_basis(self, problem: Problem, memory: int) -> Basis:
         """Return functions whose weights have the norm of the kernel.
 
         Values of the kernel that are rounded by eps let f = k(x, Z) c vary by about eps |c|, which
@@ -100,13 +103,9 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
             jitter = ROUNDINGS * rounding / self._posed(problem).alpha
             whitened = WhitenedBasis(centers, max(float(jitter), SMALLEST))
             return whitened.tabulated(problem.rows, memory)
-        return super().prepared(problem, memory)
+        return super().prepare_basis(problem, memory)
 
-    def home(self, rows: int | None) -> Any:
-        """Return a few thousand centres."""
-        return Centers(CENTERS)
-
-    def rows_per_batch(self, problem: Problem) -> int:
+    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return how many rows a batch has; the result depends on it only by rounding."""
         return BATCH_ROWS
 
@@ -115,8 +114,8 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
         if not isinstance(problem.basis, WhitenedBasis):
             raise ValueError(
                 "Nystroem needs codes of a WhitenedBasis; got those of a "
-                f"{type(problem.basis).__name__}. Encode the rows by what `prepared` returns, or "
-                "give them as they are."
+                f"{type(problem.basis).__name__}. Encode the rows by what `prepare_basis` "
+                "returns, or give them as they are."
             )
         return self._method(problem).init(self._posed(problem), sample)
 
@@ -135,14 +134,6 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
     def on_new_rows(self, problem: Problem, state: NystroemState) -> NystroemState:
         """Begin anew from the present weights."""
         return self._method(problem).on_new_rows(problem, state)
-
-    def size(self, state: NystroemState) -> int:
-        """Return the number of centres."""
-        return len(state.weights) - 1
-
-    def regularization(self, rows: int | None) -> float:
-        """Return a ridge on the sum over the rows."""
-        return ridge_of(rows)
 
     def solved(self, state: NystroemState) -> bool:
         """Whether the gradient is small enough."""
