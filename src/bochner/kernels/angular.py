@@ -21,7 +21,7 @@ from bochner.kernels.inner_product import (
     fill_products,
     whole_number,
 )
-from bochner.kernels.prepared import Against
+from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, tiles
 
 # Cosines within this many roundings of 1 or -1 are computed again, from a - b or a + b: the angle
@@ -44,9 +44,9 @@ class Angular(InnerProduct):
     def profile(self, cosines: Array, n_columns: int) -> Array:
         """Return the values at rows of length 1, of so many columns, with these cosines."""
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with lengths and directions prepared."""
-        return AngularAgainst(self, B)
+        return PreparedAngular(self, B)
 
     def diagonal(self, A: Rows) -> Array:
         """Return |a|^(2 power) profile(1)."""
@@ -55,7 +55,7 @@ class Angular(InnerProduct):
         return peak * heights(lengths(A), self.power) ** 2
 
 
-class AngularAgainst(Against):
+class PreparedAngular(PreparedKernel):
     """The values with rows `B`, whose directions are known."""
 
     def __init__(self, kernel: Angular, B: Rows) -> None:

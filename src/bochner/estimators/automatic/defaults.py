@@ -9,7 +9,7 @@ import numpy as np
 from bochner.data import Batch
 from bochner.estimators.inputs.tables import Table
 from bochner.features import Binning, FeatureMap
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 from bochner.losses import Loss, deviations
 from bochner.solvers import AveragedGradient, Solver
 
@@ -51,7 +51,7 @@ def loss_on(sample: Batch, loss: Loss, error: float | None) -> Loss:
 def is_precomputed(kernel: Any) -> bool:
     """Whether a kernel, a name or a component, is one whose values are the rows."""
     named = isinstance(kernel, str) and kernel == "precomputed"
-    return named or (isinstance(kernel, Kernel) and kernel.precomputed)
+    return named or isinstance(kernel, Precomputed)
 
 
 def is_auto(given: Any) -> bool:
@@ -69,7 +69,7 @@ def text_as_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ...]:
     """Return the columns of text whose codes the kernel would take for numbers."""
     if table is None:
         return ()
-    measured = kernel.measured(len(table.names))
+    measured = kernel.numeric_columns(len(table.names))
     return tuple(j for j in table.categorical if j in measured)
 
 
@@ -81,5 +81,5 @@ def for_text(features: FeatureMap, table: Table | None, kernel: Kernel) -> Featu
 
 def unscaled(features: FeatureMap, kernel: Kernel, n_columns: int) -> tuple[int, ...]:
     """Return the columns that are left as they are, since nobody takes them for numbers."""
-    others = set(range(n_columns)) - kernel.measured(n_columns)
+    others = set(range(n_columns)) - kernel.numeric_columns(n_columns)
     return tuple(sorted(others | set(features.categories(n_columns))))

@@ -18,7 +18,7 @@ from bochner.estimators.fitting.setup import in_single_precision
 from bochner.estimators.inputs.targets import Labels
 from bochner.estimators.parameters.ranges import seed_of
 from bochner.features import Centers, FeatureMap
-from bochner.kernels import Kernel, Laplacian, Stretched
+from bochner.kernels import ColumnScaled, Kernel, Laplacian
 from bochner.kernels.radial import Radial
 from bochner.losses import Loss, RoundedAbsolute, Smooth, Squared, deviations
 from bochner.losses.rounded_absolute import quantile_of
@@ -50,7 +50,7 @@ def scaled_kernel(kernel: Any, scales: Any) -> Kernel:
     """Return the kernel on columns that are divided by given scales."""
     resolved: Kernel = Kernel.resolve(kernel)
     given = scales is not None and not isinstance(scales, str)
-    return resolved.stretched(scales) if given else resolved
+    return resolved.column_scaled(scales) if given else resolved
 
 
 def given_scales(estimator: Any, columns: int) -> NDArray[np.float64]:
@@ -168,7 +168,7 @@ def _with_kernel(
     given, scales = estimator.kernel, tuned.scales
     given = given if is_auto(given) or isinstance(given, str) else _given(estimator)
     tuning: Tuning = Tuning.resolve(estimator.tuning)
-    laplacian = Learned(tuned, Stretched(Laplacian(1.0), scales), tuned.ridge)
+    laplacian = Learned(tuned, ColumnScaled(Laplacian(1.0), scales), tuned.ridge)
     if _is_open_laplacian(given) or (is_auto(given) and (late or _only_bins(estimator))):
         return laplacian
     if is_auto(given):
@@ -196,7 +196,7 @@ def _of(tuned: Tuned, best: Judged) -> Learned:
 
 def _given(estimator: Preparation) -> Kernel:
     """Return the kernel that was given, with the columns that it sees by their places."""
-    return Kernel.resolve(estimator.kernel).placed(estimator._names)
+    return Kernel.resolve(estimator.kernel).with_column_indices(estimator._names)
 
 
 def _is_open_laplacian(kernel: Any) -> bool:

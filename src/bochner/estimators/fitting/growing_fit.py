@@ -19,6 +19,7 @@ from bochner.estimators.fitting.resume import (
 )
 from bochner.estimators.fitting.setup import Setup
 from bochner.estimators.fitting.training_data import Walk
+from bochner.kernels import Precomputed
 from bochner.solvers import Solver
 from bochner.training.loop import INTERRUPTED, Solution, Training, run
 from bochner.training.progress import Progress, Reason
@@ -133,7 +134,7 @@ class FitUnderWay:
 
 def require_lasting(digest: bytes | None, setup: Setup) -> None:
     """Refuse to keep a fit that no later one could go on with."""
-    if setup.kernel.precomputed:
+    if isinstance(setup.kernel, Precomputed):
         raise ValueError("Fits to a precomputed kernel have no checkpoints: save the fitted model.")
     if digest is None:
         raise ValueError(

@@ -43,7 +43,7 @@ from bochner.estimators.inputs.validation import Border
 from bochner.estimators.parameters.parameters import Hyperparameters
 from bochner.estimators.parameters.ranges import seed_of
 from bochner.features import FeatureMap, prepare
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 from bochner.losses import Loss, Quadratic, Regression
 from bochner.solvers import Backfitting, Solver
 from bochner.tuning import Tuned
@@ -86,7 +86,7 @@ class Preparation(Border, Hyperparameters):
         loss = before.loss if before and is_auto(self._loss()) else self._loss()
         scaled = self._learns(source, once)
         kernel = self._kernel(features, scaled)
-        if kernel.precomputed:
+        if isinstance(kernel, Precomputed):
             require_square(source, once, self.scale)
         situation = Situation(
             self._costs(source),
@@ -192,7 +192,7 @@ class Preparation(Border, Hyperparameters):
             return self._learned.kernel
         auto = "laplacian" if scaled else kernel_for(features)
         kernel = scaled_kernel(auto if is_auto(self.kernel) else self.kernel, self.scales)
-        return kernel.placed(self._names)
+        return kernel.with_column_indices(self._names)
 
     def _alpha(self, solver: Solver[Any], loss: Loss, rows: int | None) -> Any:
         """Return alpha as it was given, or the learned ridge for kernel ridge regression."""

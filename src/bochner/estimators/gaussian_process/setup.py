@@ -25,7 +25,7 @@ from bochner.features import (
     WhitenedBasis,
     map_of,
 )
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
 
 if TYPE_CHECKING:
@@ -88,12 +88,12 @@ def settled(
     kernel = scaled_kernel(
         kernel_for(features) if is_auto(estimator.kernel) else estimator.kernel, estimator.scales
     )
-    if kernel.precomputed:
+    if isinstance(kernel, Precomputed):
         raise ValueError(
             "A Gaussian process needs the kernel's values at new rows, too; got "
             "kernel='precomputed'. Give the kernel itself, or a function k(A, B)."
         )
-    kernel = kernel.placed(estimator._names)
+    kernel = kernel.with_column_indices(estimator._names)
     features = for_text(features, estimator._table, kernel)
     scaling = _scaling(estimator, source, unscaled(features, kernel, source.n_columns))
     first = GaussianProcessSetup(seed, kernel, None, scaling, Numbers.learn(y), FIRST_NOISE)  # type: ignore[arg-type]

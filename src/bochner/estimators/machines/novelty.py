@@ -199,7 +199,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         return Gaussian(multiplier=MULTIPLIER) if name == "kernel" and is_auto(given) else given
 
     def _kernel(self, features: Any, scaled: bool = False) -> Kernel:
-        return scaled_kernel(self._meant("kernel"), self.scales).placed(self._names)
+        return scaled_kernel(self._meant("kernel"), self.scales).with_column_indices(self._names)
 
     def _rule(self, judged: bool, solver: Solver[Any]) -> Stop:
         enough: Stop = Steps(ENOUGH_STEPS) if self.max_passes is None else Passes(self.max_passes)

@@ -26,7 +26,7 @@ from bochner.estimators.parameters.ranges import (
     seed_of,
 )
 from bochner.features import DenseBasis, FeatureMap, prepare
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 
 
 class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComponents):  # type: ignore[misc]
@@ -71,12 +71,12 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Name
             self._table = Table.learn(X) if has_categories(X) else None
             X = self._validated(X, reset=True)
             kernel = Kernel.resolve(self._meant("kernel"))
-            if kernel.precomputed:
+            if isinstance(kernel, Precomputed):
                 raise ValueError(
                     "Features need the kernel's values at rows of their own; got "
                     "kernel='precomputed'. Give the kernel itself, or a function k(A, B)."
                 )
-            kernel = kernel.placed(self.__dict__.get("feature_names_in_"))
+            kernel = kernel.with_column_indices(self.__dict__.get("feature_names_in_"))
             kernel.require(X)
             features = for_text(self._features(), self._table, kernel)
             sample = ArraySource(X).sample(features.sample_rows(X.shape[0]), seed)
