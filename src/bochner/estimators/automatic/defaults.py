@@ -41,11 +41,11 @@ def loss_for(loss: Any, solver: Any) -> Any:
 
 def loss_on(sample: Batch, loss: Loss, error: float | None) -> Loss:
     """Return the loss for targets like these, of whose variance such a share will be left."""
-    if type(loss).settled is Loss.settled:
+    if type(loss).with_deviations is Loss.with_deviations:
         return loss  # it does not ask
     assert sample.y is not None  # targets refuse a batch without
     share = EXPECTED_ERROR if error is None else error
-    return loss.settled(np.sqrt(share) * deviations(sample.y, sample.weight))
+    return loss.with_deviations(np.sqrt(share) * deviations(sample.y, sample.weight))
 
 
 def is_precomputed(kernel: Any) -> bool:
@@ -62,7 +62,7 @@ def is_auto(given: Any) -> bool:
 def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, rows: int | None) -> float:
     """Return the regularisation that was given, or the solver's own for so many rows."""
     given = not isinstance(alpha, str)
-    return float(alpha) if given else solver.regularization(rows) * loss.stiffness
+    return float(alpha) if given else solver.regularization(rows) * loss.typical_curvature
 
 
 def text_as_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ...]:

@@ -203,7 +203,7 @@ class Preparation(Border, Hyperparameters):
         swept = isinstance(loss, Quadratic) or isinstance(solver, Backfitting)
         open_tails = bins(self.plan_.features) and not swept
         least = LEAST_RIDGE if open_tails else 0.0
-        return max(self._learned.ridge, least) * loss.stiffness / rows
+        return max(self._learned.ridge, least) * loss.typical_curvature / rows
 
     def _scaling(self, source: DataSource, features: FeatureMap, kernel: Kernel) -> Scaling | None:
         if self.scale is None:
