@@ -42,7 +42,9 @@ SHORT: dict[str, str] = {
     "__main__.py": "what `python -m` asks for",
 }
 # Why a name of a base class stays although exactly one subclass overrides it, by "Base.name".
-REASONS: dict[str, str] = {}
+REASONS: dict[str, str] = {
+    "Loss.typical_curvature": "a number that every solver needs; it is 1 but for rounded kinks",
+}
 
 
 @dataclass(frozen=True)

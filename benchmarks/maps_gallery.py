@@ -98,7 +98,7 @@ def made(code: str) -> Kernel:
     names = {name: getattr(kernels, name) for name in kernels.__all__}
     own = {"ring": ring, "places": places, "bumps": bumps}
     kernel = eval(code, {"__builtins__": {}}, names | own)  # a line of the table above
-    return kernel.placed(["kind", "height"])
+    return kernel.with_column_indices(["kind", "height"])
 
 
 def plane(kernel: Kernel, family: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bochner.compute.random.counter_based import Random
 from bochner.features import FeatureMap, RandomBasis, has_map
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 from bochner.losses import Loss, Margin, Multinomial, OneClass, Quantile, Regression, Squared
 from bochner.solvers import Solver
 
@@ -31,7 +31,7 @@ def _any(kernel: Kernel) -> bool:
 
 
 def _at_any_rows(kernel: Kernel) -> bool:
-    return not kernel.precomputed
+    return not isinstance(kernel, Precomputed)
 
 
 # The last three ask for no loss and no solver.

@@ -9,7 +9,7 @@ import bochner
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.features import Drawing, FeatureMap, Fourier, map_of
-from bochner.kernels import Delta, Gaussian, Kernel, Laplacian, Mapped, Polynomial
+from bochner.kernels import Delta, Gaussian, Kernel, Laplacian, Mapped, Polynomial, Precomputed
 from bochner.solvers import Solver
 from compatibility import (
     MACHINES,
@@ -48,7 +48,7 @@ def rows():
 def kernel_of(name):
     X = np.rint(3 * rows()) if name in ("delta", "overlap") else rows()
     kernel = COMBINED.get(name) or Kernel.resolve(name)
-    X = X @ X.T if kernel.precomputed else X
+    X = X @ X.T if isinstance(kernel, Precomputed) else X
     return kernel.resolved(X, Random(0)), X
 
 

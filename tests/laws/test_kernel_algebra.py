@@ -13,6 +13,7 @@ from bochner.kernels import (
     Laplacian,
     Mapped,
     Matern,
+    Precomputed,
     Product,
     Scaled,
     ShiftInvariant,
@@ -134,7 +135,7 @@ def test_a_factor_that_is_not_positive_is_refused(factor):
     "scales", [[1.0, -1.0, 1.0], [[1.0, 1.0, 1.0]], 1.0, ["a", "b", "c"], None]
 )
 def test_scales_that_are_not_positive_are_refused(scales):
-    with pytest.raises(ValueError, match="scales of Stretched"):
+    with pytest.raises(ValueError, match="scales of ColumnScaled"):
         Stretched(gaussian, scales)(A)
 
 
@@ -152,16 +153,16 @@ def test_what_a_kernel_of_kernels_prepares_is_what_its_parts_prepare():
     expected = 3 * (gaussian(a, b) + laplacian(a, b) * matern(a, b))
     for kernel in (3 * Stretched(inner, scales), 3 * Mapped(inner, np.diag(1 / scales))):
         out = np.empty((20, 4))
-        kernel.against(B).fill(A, 2, 6, out)
+        kernel.prepared(B).fill(A, 2, 6, out)
         np.testing.assert_allclose(out, expected, rtol=1e-12)
 
 
 def test_a_kernel_of_its_own_prepares_nothing_and_gives_its_matrix():
     out = np.empty((20, 4))
-    Linear().against(B).fill(A, 2, 6, out)
+    Linear().prepared(B).fill(A, 2, 6, out)
     np.testing.assert_array_equal(out, A @ B[2:6].T)
     assert not Linear().centred
-    assert not Linear().precomputed
+    assert not isinstance(Linear(), Precomputed)
 
 
 def test_components_of_shift_invariant_kernels_refuse_others_with_a_remedy():
@@ -204,7 +205,7 @@ def test_a_part_that_does_not_see_a_shift_is_exact_far_from_the_origin():
     kernel = gaussian + 1e-12 * Linear()
     expected = gaussian(np.float64(far))
     out = np.empty((20, 20), np.float32)
-    kernel.against(far).fill(far, 0, 20, out)
+    kernel.prepared(far).fill(far, 0, 20, out)
     np.testing.assert_allclose(out, expected, atol=1e-3)
 
 

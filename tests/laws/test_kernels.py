@@ -131,7 +131,7 @@ def test_a_kernel_function_is_called_by_one_thread_at_a_time():
         finally:
             busy.release()
 
-    against, out = FunctionKernel(alone).against(B), np.empty((40, 30))
+    against, out = FunctionKernel(alone).prepared(B), np.empty((40, 30))
     each_tile(lambda i, j: against.fill(A[i:j], 0, 30, out[i:j]), 40, 1)
     assert np.isfinite(out).all()
 
@@ -175,7 +175,7 @@ def test_what_is_no_function_is_refused():
 def test_a_precomputed_kernel_says_that_it_cannot_be_evaluated():
     kernel = Kernel.resolve("precomputed")
     kernel.check()
-    assert kernel.precomputed
+    assert isinstance(kernel, Precomputed)
     assert not kernel.centred
     assert kernel.resolved(A, Random(0)) == Precomputed()
     for evaluate in (kernel, kernel.diagonal, lambda X: kernel.tile(X, X)):

@@ -151,7 +151,7 @@ def test_a_matrix_for_other_columns_is_refused():
         lambda: kernel(A),
         lambda: kernel(sp.csr_array(A)),
         lambda: kernel.resolved(A, Random(0)),
-        lambda: kernel.against(B),
+        lambda: kernel.prepared(B),
         lambda: kernel.frequencies(3, 10, Random(0)),
     ):
         with pytest.raises(ValueError, match="one row for each of the 3 columns; got 2 rows"):

@@ -65,10 +65,10 @@ def test_a_kernel_on_columns_sees_no_others():
 
 
 def test_kernels_say_which_columns_they_take_for_numbers():
-    assert Gaussian().measured(3) == {0, 1, 2}
-    assert Delta().measured(3) == set()
-    assert (Delta().on(0) * Gaussian().on([2]) + Overlap().on(1)).measured(3) == {2}
-    assert Mapped(Gaussian(), np.eye(3)).measured(3) == {0, 1, 2}
+    assert Gaussian().numeric_columns(3) == {0, 1, 2}
+    assert Delta().numeric_columns(3) == set()
+    assert (Delta().on(0) * Gaussian().on([2]) + Overlap().on(1)).numeric_columns(3) == {2}
+    assert Mapped(Gaussian(), np.eye(3)).numeric_columns(3) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("columns", [[], -1, 1.5, [0, 0], [True], None])

@@ -12,7 +12,15 @@ from bochner import PartialWhitening, RandomFourier
 from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.kernels import Gaussian, Laplacian
-from bochner.spectra import Reach, Spectrum, eigenpairs, iterations, singular, spectrum, step_bound
+from bochner.spectra import (
+    IterationBound,
+    Spectrum,
+    eigenpairs,
+    iterations,
+    singular,
+    spectrum,
+    step_bound,
+)
 from bochner.spectra.operators import KernelOperator, krylov
 
 LARGE = spectrum.DENSE + 200  # beyond it pairs are found by iteration
@@ -268,7 +276,7 @@ def test_directions_that_are_close_enough_need_no_iteration():
 
 
 def test_preconditioning_divides_the_iterations_by_the_ratio_of_eigenvalues():
-    reach = Reach(2.0 ** -np.arange(8), np.ones((8, 2)))
+    reach = IterationBound(2.0 ** -np.arange(8), np.ones((8, 2)))
     better = reach.preconditioned(3)
     np.testing.assert_allclose(better[3:], reach.plain[3:] / 8)
     np.testing.assert_allclose(better[:3], reach.plain[[0, 0, 0]])
@@ -280,16 +288,16 @@ def test_preconditioning_divides_the_iterations_by_the_ratio_of_eigenvalues():
 def test_reach_is_taken_from_the_kernel_matrix_of_a_subsample():
     X, kernel = rows(90, 2), Laplacian(1.0)
     y = np.column_stack([np.sign(X[:, 0]), X[:, 1]])
-    reach = Reach.of(kernel, X, y, rng=Random(0))
+    reach = IterationBound.of(kernel, X, y, rng=Random(0))
     values, vectors = truth(kernel(X))
     np.testing.assert_allclose(reach.values, values)
     np.testing.assert_allclose(np.abs(reach.coefficients), np.abs(vectors.T @ y), atol=1e-8)
-    assert Reach.of("gaussian", X, y[:, 0], subsample=30).coefficients.shape[1] == 1
-    assert len(Reach.of(kernel, X.tolist(), y, subsample=30).values) == 30
+    assert IterationBound.of("gaussian", X, y[:, 0], subsample=30).coefficients.shape[1] == 1
+    assert len(IterationBound.of(kernel, X.tolist(), y, subsample=30).values) == 30
     with pytest.raises(ValueError, match="LabelBinarizer"):
-        Reach.of(kernel, X, np.full(90, "a"))
+        IterationBound.of(kernel, X, np.full(90, "a"))
     with pytest.raises(ValueError, match="as many rows as X"):
-        Reach.of(kernel, X, y[:80])
+        IterationBound.of(kernel, X, y[:80])
 
 
 def test_eigenvalues_without_a_logarithm_are_refused():
@@ -302,7 +310,7 @@ def test_eigenvalues_without_a_logarithm_are_refused():
 def test_the_picture_has_a_line_for_each_target_with_and_without_preconditioning():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     X = rows(200, 2)
-    reach = Reach.of(Laplacian(1.0), X, np.sign(rows(200, 13, seed=1)))
+    reach = IterationBound.of(Laplacian(1.0), X, np.sign(rows(200, 13, seed=1)))
     ax = figure.subplots()
     assert reach.plot(k=20, ax=ax) is ax
     assert len(ax.lines) == 2 * (10 + 1) + 1
@@ -313,7 +321,7 @@ def test_the_picture_has_a_line_for_each_target_with_and_without_preconditioning
 
 def test_new_axes_are_made_where_none_are_given():
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    ax = Reach(np.array([1.0, 0.1]), np.ones((2, 1))).plot()
+    ax = IterationBound(np.array([1.0, 0.1]), np.ones((2, 1))).plot()
     assert "k = 1 eigenvectors" in ax.get_legend().get_texts()[1].get_text()
     assert len(ax.lines) == 2 * (1 + 1) + 1
     pyplot.close(ax.figure)
@@ -329,7 +337,7 @@ def test_a_missing_matplotlib_is_named(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"pip install 'bochner\[report\]'"):
-        Reach(np.array([1.0, 0.1]), np.ones((2, 1))).plot(k=1)
+        IterationBound(np.array([1.0, 0.1]), np.ones((2, 1))).plot(k=1)
 
 
 def features(n_rows=600, dtype=np.float64):

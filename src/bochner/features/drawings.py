@@ -16,8 +16,8 @@ from bochner.compute.linear_algebra.hadamard import hadamard_products, power_of_
 from bochner.compute.random.counter_based import Random
 from bochner.compute.random.quasi_random import QuasiRandom
 from bochner.compute.random.stratified import OrthogonalRandom, StratifiedRandom
-from bochner.kernels import NormalMixture, Product, Scaled, ShiftInvariant, Stretched, Sum
-from bochner.kernels.composite.column_scales import column_scales
+from bochner.kernels import ColumnScaled, NormalMixture, Product, Scaled, ShiftInvariant, Sum
+from bochner.kernels.composite.transformed_rows import column_scales
 from bochner.kernels.rows import dense
 
 PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model
@@ -216,7 +216,7 @@ class HadamardDrawing(Drawing):
         """Return the diagonals (stages, n) and the orders (stages - 1, n) of a block V."""
 
     def draw(self, kernel: ShiftInvariant, n_columns: int, rng: Random, dtype: Any) -> Factors:
-        """Return the factors; those of columns (`Stretched`) go into the first diagonals."""
+        """Return the factors; those of columns (`ColumnScaled`) go into the first diagonals."""
         n, size = self.together(n_columns), self.pairs(n_columns)
         blocks = [self.block(n, rng) for _ in range(size // n)]
         diagonals = np.stack([diagonal for diagonal, _ in blocks])
@@ -256,7 +256,7 @@ def scales_of(kernel: ShiftInvariant, size: int, rng: Random) -> NDArray[np.floa
     """
     if isinstance(kernel, NormalMixture):
         return kernel.scales(size, rng)
-    if isinstance(kernel, Scaled | Stretched):
+    if isinstance(kernel, Scaled | ColumnScaled):
         return scales_of(kernel.kernel, size, rng)
     if isinstance(kernel, Sum | Product) and not _is_stretched(kernel):
         left, right = scales_of(kernel.left, size, rng), scales_of(kernel.right, size, rng)
@@ -272,10 +272,10 @@ def scales_of(kernel: ShiftInvariant, size: int, rng: Random) -> NDArray[np.floa
 
 
 def factors_of(kernel: ShiftInvariant, n_columns: int) -> NDArray[np.float64]:
-    """Return what the columns are multiplied by before the scales: those of `Stretched`."""
+    """Return what the columns are multiplied by before the scales: those of `ColumnScaled`."""
     if isinstance(kernel, Scaled):
         return factors_of(kernel.kernel, n_columns)
-    if isinstance(kernel, Stretched):
+    if isinstance(kernel, ColumnScaled):
         scales = column_scales(kernel.kernel, kernel.scales, n_columns)
         return factors_of(kernel.kernel, n_columns) / scales
     return np.ones(n_columns)
@@ -287,7 +287,7 @@ def _is_stretched(kernel: ShiftInvariant) -> bool:
         return _is_stretched(kernel.kernel)
     if isinstance(kernel, Sum | Product):
         return _is_stretched(kernel.left) or _is_stretched(kernel.right)
-    return isinstance(kernel, Stretched)
+    return isinstance(kernel, ColumnScaled)
 
 
 @dataclass

@@ -10,9 +10,15 @@ from bochner.kernels.composite.algebra import (
     Scaled,
     Sum,
 )
-from bochner.kernels.composite.column_scales import GeneralStretched, Stretched
-from bochner.kernels.composite.mapped import Mapped
-from bochner.kernels.composite.on_columns import OnColumns, ShiftInvariantOnColumns
+from bochner.kernels.composite.transformed_rows import (
+    ColumnScaled,
+    GeneralColumnScaled,
+    GeneralStretched,
+    Mapped,
+    OnColumns,
+    ShiftInvariantOnColumns,
+    Stretched,
+)
 from bochner.kernels.exponentiated import (
     ExponentialSemigroup,
     Exponentiated,
@@ -39,7 +45,7 @@ from bochner.kernels.inner_product import (
     PowerSeries,
 )
 from bochner.kernels.kernel import Kernel, Separable, ShiftInvariant, is_separable
-from bochner.kernels.prepared import Against
+from bochner.kernels.prepared import Against, PreparedKernel
 from bochner.kernels.radial import (
     Cauchy,
     EuclideanLaplacian,
@@ -60,6 +66,7 @@ __all__ = [
     "ArcCosine",
     "Cauchy",
     "ChiSquared",
+    "ColumnScaled",
     "Delta",
     "DotProduct",
     "EuclideanLaplacian",
@@ -69,6 +76,7 @@ __all__ = [
     "Exponentiated",
     "FunctionKernel",
     "Gaussian",
+    "GeneralColumnScaled",
     "GeneralProduct",
     "GeneralScaled",
     "GeneralStretched",
@@ -88,6 +96,7 @@ __all__ = [
     "Polynomial",
     "PowerSeries",
     "Precomputed",
+    "PreparedKernel",
     "Product",
     "Profile",
     "Radial",

@@ -20,7 +20,7 @@ from bochner.kernels.inner_product import (
     checked_coefficients,
     fill_products,
 )
-from bochner.kernels.prepared import Against
+from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, tiles
 from bochner.validation import require_count
 
@@ -44,9 +44,9 @@ class Angular(InnerProduct):
     def profile(self, cosines: Array, n_columns: int) -> Array:
         """Return the values at rows of length 1, of so many columns, with these cosines."""
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with lengths and directions prepared."""
-        return AngularAgainst(self, B)
+        return PreparedAngular(self, B)
 
     def diagonal(self, A: Rows) -> Array:
         """Return |a|^(2 power) profile(1)."""
@@ -55,7 +55,7 @@ class Angular(InnerProduct):
         return peak * heights(lengths(A), self.power) ** 2
 
 
-class AngularAgainst(Against):
+class PreparedAngular(PreparedKernel):
     """The values with rows `B`, whose directions are known."""
 
     def __init__(self, kernel: Angular, B: Rows) -> None:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from bochner.compute.elementwise.pairwise_sums import Term
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.histogram import Sums
+from bochner.kernels.histogram import PreparedSums
 from bochner.kernels.kernel import ShiftInvariant
-from bochner.kernels.prepared import Against
+from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, dense
 
 LARGEST = 2**20
@@ -46,7 +46,7 @@ class Categorical(ShiftInvariant):
         self.check()
         return replace(self)  # type: ignore[type-var]
 
-    def measured(self, n_columns: int) -> frozenset[int]:
+    def numeric_columns(self, n_columns: int) -> frozenset[int]:
         """Return none: categories are no numbers."""
         return frozenset()
 
@@ -67,15 +67,9 @@ class Categorical(ShiftInvariant):
                 "choose the columns that hold categories: kernel.on(columns)."
             )
 
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return the values, of few rows."""
-        out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-        self.against(B).fill(A, 0, B.shape[0], out)
-        return out
-
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the rows of B side by side."""
-        return Counted(self, Sums.of(Term.UNEQUAL, B))
+        return PreparedCategorical(self, PreparedSums.of(Term.UNEQUAL, B))
 
 
 @dataclass
@@ -144,11 +138,11 @@ class Overlap(Categorical, name="overlap"):
 
 
 @dataclass(frozen=True, eq=False)
-class Counted(Against):
+class PreparedCategorical(PreparedKernel):
     """The values of a kernel of categories, from the number of columns that differ."""
 
     kernel: Categorical
-    unequal: Sums
+    unequal: PreparedSums
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Count columns and replace the counts by values."""

@@ -13,15 +13,21 @@ from numpy.typing import NDArray
 from bochner.compute.elementwise.exponential import exponential
 from bochner.compute.elementwise.pairwise_sums import Term, harmonic_products, reciprocal_products
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.histogram import Additive, ChiSquared, Histogram, MeasuredHistogram, Sums
+from bochner.kernels.histogram import (
+    Additive,
+    BandwidthHistogram,
+    ChiSquared,
+    Histogram,
+    PreparedSums,
+)
 from bochner.kernels.kernel import ShiftInvariant
-from bochner.kernels.prepared import Against
+from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, checked_rows, dense
 from bochner.validation import FINITE, require_positive
 
 
 @dataclass
-class Exponentiated(MeasuredHistogram, name="exponentiated_chi_squared"):
+class Exponentiated(BandwidthHistogram, name="exponentiated_chi_squared"):
     """The Gaussian of an additive kernel's distance, k(a, b) = exp(-d(a, b)^2 / (2 bandwidth^2)).
 
     d^2 = kernel(a, a) + kernel(b, b) - 2 kernel(a, b). For the chi squared kernel it is
@@ -71,9 +77,9 @@ class Exponentiated(MeasuredHistogram, name="exponentiated_chi_squared"):
         self.kernel.squared_distances(B).fill(A, 0, B.shape[0], out)
         return np.sqrt(np.maximum(out, 0, out=out), out=out)
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the rows of B side by side."""
-        return ExponentialOf(self.kernel.squared_distances(B), -0.5 / self._number() ** 2)
+        return PreparedExponential(self.kernel.squared_distances(B), -0.5 / self._number() ** 2)
 
     def diagonal(self, A: Rows) -> Array:
         """Return 1 for each row."""
@@ -82,10 +88,10 @@ class Exponentiated(MeasuredHistogram, name="exponentiated_chi_squared"):
 
 
 @dataclass(frozen=True, eq=False)
-class ExponentialOf(Against):
+class PreparedExponential(PreparedKernel):
     """The exponential of sums times a negative factor; sums below 0 are rounding."""
 
-    sums: Sums
+    sums: PreparedSums
     factor: float
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
@@ -96,7 +102,7 @@ class ExponentialOf(Against):
         exponential(out)
 
 
-class Semigroup(MeasuredHistogram):
+class Semigroup(BandwidthHistogram):
     """A kernel of the sum of two rows, k(a, b) = k(a + b), 1 at 0.
 
     By Berg's theorem, which is to sums what Bochner's is to differences, it is a Laplace
@@ -135,12 +141,12 @@ class ExponentialSemigroup(Semigroup, name="exponential_semigroup"):
     def lengths(self, A: Rows, B: Rows) -> Array:
         """Return sums of roots."""
         out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-        Sums.of(Term.ROOT, B).fill(A, 0, B.shape[0], out)
+        PreparedSums.of(Term.ROOT, B).fill(A, 0, B.shape[0], out)
         return out
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the rows of B side by side."""
-        return ExponentialOf(Sums.of(Term.ROOT, B), -1 / self._number())
+        return PreparedExponential(PreparedSums.of(Term.ROOT, B), -1 / self._number())
 
     def diagonal(self, A: Rows) -> Array:
         """Return exp(-sum_j sqrt(2 a_j) / bandwidth)."""
@@ -182,10 +188,12 @@ class ReciprocalSemigroup(Semigroup, name="reciprocal_semigroup"):
         left, right = (np.asarray(X.sum(axis=1)).reshape(-1) for X in (A, B))
         return np.asarray(left[:, None] + right)
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the rows of B side by side, in bandwidths."""
         number = self._number()
-        return Reciprocals(np.ascontiguousarray((dense(B) / B.dtype.type(number)).T), number)
+        return PreparedReciprocals(
+            np.ascontiguousarray((dense(B) / B.dtype.type(number)).T), number
+        )
 
     def diagonal(self, A: Rows) -> Array:
         """Return prod_j 1 / (1 + 2 a_j / bandwidth)."""
@@ -199,7 +207,7 @@ class ReciprocalSemigroup(Semigroup, name="reciprocal_semigroup"):
 
 
 @dataclass(frozen=True, eq=False)
-class Reciprocals(Against):
+class PreparedReciprocals(PreparedKernel):
     """Products of reciprocals against rows that were divided by the bandwidth."""
 
     transposed: Array
@@ -253,9 +261,9 @@ class SkewedChiSquared(Histogram, name="skewed_chi_squared"):
         X = dense(X)
         return np.log(X + X.dtype.type(self.skewness))  # type: ignore[no-any-return]
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the roots of B side by side."""
-        return HarmonicProducts(np.ascontiguousarray(self.roots(B).T), self)
+        return PreparedHarmonicProducts(np.ascontiguousarray(self.roots(B).T), self)
 
     def roots(self, X: Rows) -> Array:
         """Return sqrt(x + c)."""
@@ -306,7 +314,7 @@ class Secant(ShiftInvariant):
 
 
 @dataclass(frozen=True, eq=False)
-class HarmonicProducts(Against):
+class PreparedHarmonicProducts(PreparedKernel):
     """Products of 2 u v / (u^2 + v^2) against rows of roots v."""
 
     transposed: Array

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from bochner.compute.elementwise.pairwise_sums import Term, pairwise_sums
 from bochner.compute.pool import each_tile
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.kernel import TILE, Kernel, Measured
-from bochner.kernels.prepared import Against
-from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense, tiled
+from bochner.kernels.kernel import BandwidthKernel, Kernel, by_tiles
+from bochner.kernels.prepared import PreparedKernel
+from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense
 
 LOOK = 4096  # rows, or stored entries, that a thread looks at together
 
@@ -25,25 +25,12 @@ class Histogram(Kernel):
     """A kernel of histograms, counts and other rows without negative entries."""
 
     @abstractmethod
-    def against(self, B: Rows) -> Against:
-        """Return k(., B) for many calls with the same rows `B`, of which much can be prepared."""
-
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return k(A, B), in the dtype of the rows, of few rows."""
-        out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-        self.against(B).fill(A, 0, B.shape[0], out)
-        return out
+    def prepared(self, B: Rows) -> PreparedKernel:
+        """Return k(., B) for many calls with the same rows `B`."""
 
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return k(A, B) tile by tile; of k(A, A) only one half is computed."""
-        against = self.against(B)
-
-        def values(rows: slice, columns: slice) -> Array:
-            tile = np.empty((rows.stop - rows.start, columns.stop - columns.start), A.dtype)
-            against.fill(A[rows], columns.start, columns.stop, tile)
-            return tile
-
-        return tiled(values, A, B, TILE)
+        return by_tiles(self.tile, A, B)
 
     def require(self, X: Rows) -> None:
         """Refuse negative entries, and say in which row the first one is."""
@@ -61,7 +48,7 @@ class Histogram(Kernel):
         )
 
 
-class MeasuredHistogram(Measured, Histogram):
+class BandwidthHistogram(BandwidthKernel, Histogram):
     """A kernel of histograms and of a length measured in bandwidths."""
 
 
@@ -103,9 +90,9 @@ class Additive(Histogram):
         """Return a copy: there is nothing to resolve."""
         return replace(self)  # type: ignore[type-var]
 
-    def squared_distances(self, B: Rows) -> Sums:
+    def squared_distances(self, B: Rows) -> PreparedSums:
         """Return k(., .) + k(b, b) - 2 k(., b) for the rows b of `B`, by its own formula."""
-        return Sums.of(self.distance, B)
+        return PreparedSums.of(self.distance, B)
 
     def diagonal(self, A: Rows) -> Array:
         """Return the sum of each row's entries."""
@@ -114,14 +101,14 @@ class Additive(Histogram):
 
 
 @dataclass(frozen=True, eq=False)
-class Sums(Against):
-    """Sums over columns of t(a_j, b_j) against rows that stay."""
+class PreparedSums(PreparedKernel):
+    """PreparedSums over columns of t(a_j, b_j) against rows that stay."""
 
     term: Term
     transposed: Array
 
     @classmethod
-    def of(cls, term: Term, B: Rows) -> Sums:
+    def of(cls, term: Term, B: Rows) -> PreparedSums:
         """Prepare the rows `B`."""
         return cls(term, _loose(dense(B).T))
 
@@ -151,9 +138,9 @@ class ChiSquared(Additive, name="chi_squared"):
 
     distance: ClassVar[Term] = Term.CHI_SQUARED
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the rows of B side by side."""
-        return Sums.of(Term.HARMONIC, B)
+        return PreparedSums.of(Term.HARMONIC, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return 1 / cosh(z / 2)."""
@@ -187,13 +174,13 @@ class Hellinger(Additive, name="hellinger"):
         """Return 0."""
         return np.zeros_like(shares)
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the roots of B."""
-        return RootProducts(_roots(B))
+        return PreparedRootProducts(_roots(B))
 
 
 @dataclass(frozen=True, eq=False)
-class RootProducts(Against):
+class PreparedRootProducts(PreparedKernel):
     """Products of the roots of rows with rows that are roots already."""
 
     roots: Rows
@@ -223,9 +210,9 @@ class Intersection(Additive, name="intersection"):
 
     distance: ClassVar[Term] = Term.ABSOLUTE
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the rows of B side by side."""
-        return Sums.of(Term.MINIMUM, B)
+        return PreparedSums.of(Term.MINIMUM, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return exp(-|z| / 2)."""
@@ -257,9 +244,9 @@ class JensenShannon(Additive, name="jensen_shannon"):
 
     distance: ClassVar[Term] = Term.DIVERGENCE
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the rows of B side by side."""
-        return Sums.of(Term.ENTROPY, B)
+        return PreparedSums.of(Term.ENTROPY, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return e^(z/2) / 2 log2(1 + e^-z) + e^(-z/2) / 2 log2(1 + e^z)."""

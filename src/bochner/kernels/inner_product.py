@@ -16,7 +16,7 @@ from bochner.compute.elementwise.exponential import exponential
 from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import squared_norms
 from bochner.kernels.kernel import Kernel, by_tiles
-from bochner.kernels.prepared import Against
+from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense
 from bochner.validation import FINITE, require_count, require_not_negative, require_positive
 
@@ -32,12 +32,6 @@ class InnerProduct(Kernel):
         if A is B:
             np.einsum("ii->i", K)[:] = self.diagonal(A)
         return K
-
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return k(A, B) of few rows."""
-        out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-        self.against(B).fill(A, 0, B.shape[0], out)
-        return out
 
 
 def median_square(X: Rows) -> float:
@@ -81,9 +75,9 @@ class PowerSeries(InnerProduct):
     def evaluate(self, products: Array) -> None:
         """Replace each product a'b by the value of the kernel."""
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B), of which there is nothing to prepare but the place in memory."""
-        return ProductsAgainst(self, B if sp.issparse(B) else np.ascontiguousarray(B))
+        return PreparedPowerSeries(self, B if sp.issparse(B) else np.ascontiguousarray(B))
 
     def diagonal(self, A: Rows) -> Array:
         """Return the kernel of |a|^2 of each row."""
@@ -94,7 +88,7 @@ class PowerSeries(InnerProduct):
 
 
 @dataclass(frozen=True, eq=False)
-class ProductsAgainst(Against):
+class PreparedPowerSeries(PreparedKernel):
     """The power series of products with the rows `B`."""
 
     kernel: PowerSeries

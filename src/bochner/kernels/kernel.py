@@ -6,37 +6,38 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
+from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bochner.component import Component
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.prepared import Against, Tiles
+from bochner.kernels.prepared import PreparedKernel, PreparedTiles
 from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean, tiled
 from bochner.validation import FINITE, require_positive
 
-if TYPE_CHECKING:
-    from bochner.kernels.composite.on_columns import OnColumns
-
-TILE = 512  # rows and columns of the block that is worked on at once: 1 MB in float32
+TILE = 512  # rows and columns of the block that is computed at once: 1 MB in float32
 MEDIAN_ROWS = 1000
 
+# The functions that make kernels of functions and of other kernels, by name. The modules that
+# define these kernels register them: they import this module, so it cannot import them.
+CONSTRUCTORS: dict[str, Callable[..., Any]] = {}
 
-class Kernel(Component, ABC, family="kernel"):
-    """A symmetric positive semi-definite function k(a, b) of two rows.
 
-    `kernel(A, B)` is the matrix of k between all rows of `A` and all rows of `B`. Kernels are
-    added and multiplied, by each other and by positive numbers: ``2 * Gaussian(1.0) + Matern()``.
+def constructor(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a function under its name, for the methods of `KernelAlgebra`."""
+    CONSTRUCTORS[function.__name__] = function
+    return function
 
-    `centred` says whether the rows of both sides may be moved together without changing k,
-    `precomputed` whether rows are values of the kernel already.
+
+class KernelAlgebra(Component):
+    """How users make kernels: of a function, by + and *, of some columns, with column scales.
+
+    No subclass overrides these methods.
     """
 
     __array_ufunc__: ClassVar[None] = None  # so that NumPy's numbers leave `*` to `__rmul__`
-    centred: ClassVar[bool] = False
-    precomputed: ClassVar[bool] = False
 
     @classmethod
     def resolve(cls, given: Any) -> Self:
@@ -44,12 +45,58 @@ class Kernel(Component, ABC, family="kernel"):
 
         A class is no function: what is meant is an instance of it.
         """
-        from bochner.kernels.given.function_kernel import FunctionKernel  # it builds on this module
-
-        function = callable(given) and not isinstance(given, (Kernel, type))
-        if function and issubclass(FunctionKernel, cls):
-            return FunctionKernel(given)  # type: ignore[return-value]
+        if callable(given) and not isinstance(given, (KernelAlgebra, type)):
+            kernel = CONSTRUCTORS["from_function"](given)
+            if isinstance(kernel, cls):
+                return kernel
         return super().resolve(given)
+
+    def __add__(self, other: Any) -> Kernel:
+        if not isinstance(other, KernelAlgebra):
+            return NotImplemented
+        return CONSTRUCTORS["add"](self, other)  # type: ignore[no-any-return]
+
+    def __mul__(self, other: Any) -> Kernel:
+        if isinstance(other, KernelAlgebra):
+            return CONSTRUCTORS["multiply"](self, other)  # type: ignore[no-any-return]
+        if not isinstance(other, Real):
+            return NotImplemented
+        return CONSTRUCTORS["scale"](self, float(other))  # type: ignore[no-any-return]
+
+    __rmul__ = __mul__
+
+    def on(self, columns: Any) -> Kernel:
+        """Return this kernel of some columns: indices or names, one or several.
+
+        >>> from bochner.kernels import Delta, Gaussian
+        >>> kernel = Delta().on("tree") * Gaussian().on(["height", "age"])
+        """
+        return CONSTRUCTORS["on_columns"](self, columns)  # type: ignore[no-any-return]
+
+    def with_column_indices(self, names: Collection[Any] | None) -> Self:
+        """Return a copy in which columns given by name (`on`) are indices into `names`."""
+        return CONSTRUCTORS["with_column_indices"](self, names)  # type: ignore[no-any-return]
+
+    def column_scaled(self, scales: ArrayLike, groups: ArrayLike | None = None) -> Kernel:
+        """Return the kernel of rows divided by `scales`, one for each column.
+
+        With `groups`, the number 0, 1, ... of each column's group, there is one for each group.
+        """
+        return CONSTRUCTORS["scale_columns"](self, scales, groups)  # type: ignore[no-any-return]
+
+    def stretched(self, scales: ArrayLike, groups: ArrayLike | None = None) -> Kernel:
+        """Return `column_scaled(scales, groups)`, whose older name this is."""
+        return self.column_scaled(scales, groups)
+
+
+class Kernel(KernelAlgebra, ABC, family="kernel"):
+    """A symmetric positive semi-definite function k(a, b) of two rows.
+
+    `kernel(A, B)` is the matrix of k between all rows of `A` and all rows of `B`. Kernels are
+    added and multiplied, by each other and by positive numbers: ``2 * Gaussian(1.0) + Matern()``.
+
+    A kernel implements `prepared`, from which `tile` follows, or `tile` or `matrix` alone.
+    """
 
     def __call__(self, A: Rows, B: Rows | None = None) -> Array:
         """Return the matrix k(A, B), of shape (len(A), len(B)); k(A, A) without `B`."""
@@ -60,17 +107,26 @@ class Kernel(Component, ABC, family="kernel"):
             self.require(B)
         return self.matrix(A, B)
 
+    @property
+    def centred(self) -> bool:
+        """Whether k stays the same if all rows are shifted, so that they may be centred."""
+        return False
+
     @abstractmethod
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return k(A, B) of checked rows of one dtype; `B` may be `A` itself."""
 
     def tile(self, A: Rows, B: Rows) -> Array:
-        """Return k(A, B), in the dtype of the rows, of few rows (centred ones, if that may be)."""
-        return self.matrix(A, B)
+        """Return k(A, B), in the dtype of the rows, of few rows, centred if `centred` is true."""
+        if type(self).prepared is Kernel.prepared:  # nothing is prepared: there is the matrix only
+            return self.matrix(A, B)
+        out = np.empty((A.shape[0], B.shape[0]), A.dtype)
+        self.prepared(B).fill(A, 0, B.shape[0], out)
+        return out
 
-    def against(self, B: Rows) -> Against:
-        """Return k(., B) for many calls with the same rows `B`, of which much can be prepared."""
-        return Tiles(self, B)
+    def prepared(self, B: Rows) -> PreparedKernel:
+        """Return k(., B) for many calls with the same rows `B`; by default it calls `tile`."""
+        return PreparedTiles(self.tile, B)
 
     @abstractmethod
     def diagonal(self, A: Rows) -> Array:
@@ -85,82 +141,21 @@ class Kernel(Component, ABC, family="kernel"):
         """Return a copy in which every default that depends on the data is a number."""
 
     def require(self, X: Rows) -> None:
-        """Raise a ValueError if these checked rows are none that the kernel is defined for."""
-        for part in self._parts().values():
+        """Raise a ValueError if the kernel is not defined for these checked rows."""
+        for part in parts(self).values():
             part.require(X)
 
-    def measured(self, n_columns: int) -> frozenset[int]:
-        """Return those of so many columns whose values are taken for numbers, by default all."""
-        if parts := self._parts():
-            return frozenset[int]().union(*(part.measured(n_columns) for part in parts.values()))
+    def numeric_columns(self, n_columns: int) -> frozenset[int]:
+        """Return the columns, out of `n_columns`, that are numbers and not categories."""
+        if inner := parts(self).values():
+            return frozenset[int]().union(*(part.numeric_columns(n_columns) for part in inner))
         return frozenset(range(n_columns))
 
-    def placed(self, names: Collection[Any] | None) -> Self:
-        """Return a copy in which columns that were given by their names are numbers."""
-        parts = {name: part.placed(names) for name, part in self._parts().items()}
-        return replace(self, **parts) if parts else self  # type: ignore[type-var]
 
-    def on(self, columns: Any) -> OnColumns:
-        """Return this kernel of some columns: numbers or names, one or several.
-
-        >>> from bochner.kernels import Delta, Gaussian
-        >>> kernel = Delta().on("tree") * Gaussian().on(["height", "age"])
-        """
-        from bochner.kernels.composite.on_columns import OnColumns, ShiftInvariantOnColumns
-
-        if isinstance(self, ShiftInvariant):
-            return ShiftInvariantOnColumns(self, columns)
-        return OnColumns(self, columns)
-
-    def _parts(self) -> dict[str, Kernel]:
-        """Return the kernels that this one is made of."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return {name: value for name, value in values.items() if isinstance(value, Kernel)}
-
-    def __add__(self, other: Any) -> Kernel:
-        from bochner.kernels.composite.algebra import (
-            GeneralSum,
-            Sum,  # the algebra builds on this module
-        )
-
-        if not isinstance(other, Kernel):
-            return NotImplemented
-        if isinstance(self, ShiftInvariant) and isinstance(other, ShiftInvariant):
-            return Sum(self, other)
-        return GeneralSum(self, other)
-
-    def __mul__(self, other: Any) -> Kernel:
-        from bochner.kernels.composite.algebra import GeneralProduct, GeneralScaled, Product, Scaled
-
-        if isinstance(other, Kernel):
-            if isinstance(self, ShiftInvariant) and isinstance(other, ShiftInvariant):
-                return Product(self, other)
-            return GeneralProduct(self, other)
-        if not isinstance(other, Real):
-            return NotImplemented
-        factor = float(other)
-        require_positive("The factor of a kernel", factor, FINITE)
-        if isinstance(self, ShiftInvariant):
-            return Scaled(self, factor)
-        return GeneralScaled(self, factor)
-
-    __rmul__ = __mul__
-
-    def stretched(self, scales: ArrayLike, groups: ArrayLike | None = None) -> Kernel:
-        """Return the kernel of rows divided by `scales`, one for each column.
-
-        With `groups`, the number 0, 1, ... of each column's group, there is one for each group.
-        """
-        from bochner.kernels.composite.column_scales import (
-            GeneralStretched,
-            Stretched,
-            scales_of_groups,
-        )
-
-        scales = scales if groups is None else scales_of_groups(scales, groups)
-        if isinstance(self, ShiftInvariant):
-            return Stretched(self, scales)
-        return GeneralStretched(self, scales)
+def parts(kernel: Kernel) -> dict[str, Kernel]:
+    """Return the fields of a kernel that are kernels themselves."""
+    values = {field.name: getattr(kernel, field.name) for field in fields(kernel)}  # type: ignore[arg-type]
+    return {name: value for name, value in values.items() if isinstance(value, Kernel)}
 
 
 class ShiftInvariant(Kernel):
@@ -168,10 +163,13 @@ class ShiftInvariant(Kernel):
 
     By Bochner's theorem it is the characteristic function of its spectral measure,
     k(a - b) = variance * E cos(omega'(a - b)) (Rahimi and Recht 2007, Random features for
-    large-scale kernel machines, Eq. 2).
+    large-scale kernel machines, Eq. 2). A subclass implements `tile` or `prepared`.
     """
 
-    centred: ClassVar[bool] = True
+    @property
+    def centred(self) -> bool:
+        """True."""
+        return True
 
     @property
     @abstractmethod
@@ -181,10 +179,6 @@ class ShiftInvariant(Kernel):
     @abstractmethod
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw angular frequencies omega from the spectral measure, shape (n_columns, size)."""
-
-    @abstractmethod
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return k(A, B), in the dtype of the rows, of few rows that are centred or sparse."""
 
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return k(A, B) tile by tile."""
@@ -205,27 +199,6 @@ def by_tiles(tile: Callable[[Rows, Rows], Array], A: Rows, B: Rows) -> Array:
     return tiled(lambda rows, columns: tile(A[rows], B[columns]), A, B, TILE)
 
 
-def shift_invariant(kernel: Any) -> ShiftInvariant:
-    """Return the kernel, or refuse one that has no spectral measure."""
-    if isinstance(kernel, ShiftInvariant):
-        return kernel
-    raise ValueError(
-        "Sum, Product, Scaled, Stretched and Mapped are made of shift-invariant kernels, as "
-        f"Gaussian, Laplacian and Matern are; got {kernel!r}. Write left + right, left * right, "
-        "2 * kernel or kernel.stretched(scales), which take any kernel."
-    )
-
-
-def part(kernel: Any) -> Kernel:
-    """Return the kernel, or refuse one that cannot be part of another."""
-    if isinstance(kernel, Kernel) and not kernel.precomputed:
-        return kernel
-    raise ValueError(
-        "Kernels are made of kernels that can be evaluated at any rows; got "
-        f"{kernel!r}. Combine the matrices themselves and give them with kernel='precomputed'."
-    )
-
-
 class Separable(Kernel):
     """A kernel k(a, b) = variance * prod_j k_j(|a_j - b_j|) with convex k_j, k_j(0) = 1.
 
@@ -242,7 +215,7 @@ class Separable(Kernel):
 
     @property
     def has_pitches(self) -> bool:
-        """Whether there is a law of pitches: one made of other kernels has it if they have."""
+        """Whether pitches can be drawn; a composite kernel has them if its parts have."""
         return True
 
     @abstractmethod
@@ -251,28 +224,28 @@ class Separable(Kernel):
 
 
 def is_separable(kernel: Any) -> TypeGuard[Separable]:
-    """Whether a kernel has a law of pitches."""
+    """Whether a kernel has a distribution of pitches."""
     return isinstance(kernel, Separable) and kernel.has_pitches
 
 
 def separable(kernel: Any) -> Separable:
-    """Return the kernel, or refuse one that has no law of pitches."""
+    """Return the kernel, or raise a ValueError if it has no distribution of pitches."""
     if is_separable(kernel):
         return kernel
     raise ValueError(
         "Random binning needs a kernel that is a product over the columns with a law of pitches: "
-        "'laplacian', or sums, multiples and column scales (Stretched) of such kernels; got "
+        "'laplacian', or sums, multiples and column scales (ColumnScaled) of such kernels; got "
         f"{kernel!r}."
     )
 
 
-class Measured(Kernel):
-    """A kernel of a length of two rows divided by a bandwidth.
+class BandwidthKernel(Kernel):
+    """A kernel of a length, such as |a - b|, divided by a bandwidth.
 
     The bandwidth is a number, or "median": `multiplier` times the median of the positive lengths
-    among at most 1,000 rows of the sample, and `multiplier` itself where there is none. A bandwidth
-    given as a number is taken as it is: the multiplier is for the median only. `rules` are the
-    words that may stand for a number.
+    among at most 1,000 rows of the sample, or `multiplier` itself if no length is positive. The
+    multiplier does not apply to a bandwidth given as a number. `rules` are the words that the
+    bandwidth may be.
     """
 
     bandwidth: float | str
@@ -281,7 +254,7 @@ class Measured(Kernel):
 
     @abstractmethod
     def lengths(self, A: Rows, B: Rows) -> Array:
-        """Return what the bandwidth divides, of few rows."""
+        """Return the lengths between few rows, which the bandwidth divides."""
 
     def check(self) -> None:
         """Raise a ValueError unless the bandwidth and the multiplier can be used."""

@@ -1,21 +1,18 @@
-"""Against: the values of a kernel between rows that come and rows that stay, its centres."""
+"""PreparedKernel: a kernel whose second argument is fixed, with its norms and the like computed."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bochner.kernels.rows import Array, Rows, alike, centred, dense, divided
-
-if TYPE_CHECKING:
-    from bochner.kernels.kernel import Kernel
+from bochner.kernels.rows import Array, Rows, alike
 
 
-class Against(ABC):
-    """k(., B) for rows `B` of which norms and the like are computed only once."""
+class PreparedKernel(ABC):
+    """The function k(., B) of fixed rows `B`, of which norms and the like are computed once."""
 
     @abstractmethod
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
@@ -25,28 +22,31 @@ class Against(ABC):
         """
 
 
-@dataclass(frozen=True, eq=False)
-class Tiles(Against):
-    """The values as `Kernel.tile` gives them: right for every kernel, with nothing prepared."""
+Against = PreparedKernel  # the name of earlier versions
 
-    kernel: Kernel
+
+@dataclass(frozen=True, eq=False)
+class PreparedTiles(PreparedKernel):
+    """The values that a function `tile(A, B)` returns, with nothing computed in advance."""
+
+    tile: Callable[[Rows, Rows], Array]
     B: Rows
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write the tile."""
-        out[...] = self.kernel.tile(alike(A, self.B), self.B[start:stop])
+        out[...] = self.tile(alike(A, self.B), self.B[start:stop])
 
 
 @dataclass(frozen=True, eq=False)
-class Combined(Against):
-    """The sum or the product (`operation`) of the values of two kernels."""
+class PreparedPair(PreparedKernel):
+    """The sum or the product (`operation`) of two kernels."""
 
-    left: Against
-    right: Against
+    left: PreparedKernel
+    right: PreparedKernel
     operation: np.ufunc
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
-        """Write the values of the left and combine them with those of the right."""
+        """Write the values of the left kernel and combine them with those of the right one."""
         self.left.fill(A, start, stop, out)
         right = np.empty_like(out)
         self.right.fill(A, start, stop, right)
@@ -54,50 +54,25 @@ class Combined(Against):
 
 
 @dataclass(frozen=True, eq=False)
-class Multiplied(Against):
-    """The values of a kernel times a factor."""
+class PreparedMultiple(PreparedKernel):
+    """A kernel times a factor."""
 
-    values: Against
+    kernel: PreparedKernel
     factor: float
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write the values of the kernel and multiply them."""
-        self.values.fill(A, start, stop, out)
+        self.kernel.fill(A, start, stop, out)
         out *= out.dtype.type(self.factor)
 
 
 @dataclass(frozen=True, eq=False)
-class Divided(Against):
-    """The values of a kernel at rows divided by `scales`; its centres are divided already."""
+class PreparedTransform(PreparedKernel):
+    """A kernel of transformed rows; its rows `B` are transformed already."""
 
-    values: Against
-    scales: Array
-
-    def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
-        """Write the values at the divided rows."""
-        self.values.fill(divided(A, self.scales), start, stop, out)
-
-
-@dataclass(frozen=True, eq=False)
-class Transformed(Against):
-    """The values of a kernel at rows times `matrix` minus `centre`; its centres are so already."""
-
-    values: Against
-    matrix: Array
-    centre: Array | None
+    kernel: PreparedKernel
+    transform: Callable[[Rows], Rows]
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write the values at the transformed rows."""
-        self.values.fill(centred(A @ self.matrix, self.centre), start, stop, out)
-
-
-@dataclass(frozen=True, eq=False)
-class Moved(Against):
-    """The values of a kernel at rows minus `centre`; its centres are moved already."""
-
-    values: Against
-    centre: Array
-
-    def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
-        """Write the values at the moved rows."""
-        self.values.fill(centred(dense(A), self.centre), start, stop, out)
+        self.kernel.fill(self.transform(A), start, stop, out)

@@ -23,8 +23,8 @@ from bochner.kernels.distances import (
     euclidean,
     manhattan,
 )
-from bochner.kernels.kernel import Measured, Separable, ShiftInvariant
-from bochner.kernels.prepared import Against
+from bochner.kernels.kernel import BandwidthKernel, Separable, ShiftInvariant
+from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, centred, mean
 from bochner.validation import FINITE, require_positive
 
@@ -39,7 +39,7 @@ FARTHEST = {4: 88.0, 8: 709.0}
 HIGHEST = 1e4
 
 
-class Radial(Measured, ShiftInvariant):
+class Radial(BandwidthKernel, ShiftInvariant):
     """A kernel of |a - b| / bandwidth in a norm of its own, 1 at 0.
 
     A bandwidth "auto" is left to a machine that has targets and can try some on held-out rows.
@@ -86,19 +86,13 @@ class Profile(Radial):
     def profile(self, z: Array) -> None:
         """Replace each multiplied distance by the value of the kernel."""
 
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return the profile of the distances."""
-        out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-        self.against(B).fill(A, 0, B.shape[0], out)
-        return out
-
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the distances prepared."""
-        return ProfileAgainst(self, self.metric(B))
+        return PreparedProfile(self, self.metric(B))
 
 
 @dataclass(frozen=True, eq=False)
-class ProfileAgainst(Against):
+class PreparedProfile(PreparedKernel):
     """The profile of prepared distances."""
 
     kernel: Profile

@@ -1,4 +1,4 @@
-"""Losses: how wrong a prediction is, its gradient and its curvature."""
+"""Losses: the cost of a prediction, its gradient and its curvature."""
 
 from bochner.losses.classification import Hinge, Logistic, Softmax, SquaredHinge
 from bochner.losses.densities import DensityDual, OneClass

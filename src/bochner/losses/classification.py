@@ -15,7 +15,7 @@ from bochner.losses.loss import Array, Margin, Multinomial, Probabilistic, Smoot
 class Hinge(Margin, name="hinge"):
     """The hinge loss, sum over outputs of max(0, 1 - y f), y = -1 or +1.
 
-    Of the support vector machine (Cortes and Vapnik 1995, Support-vector networks).
+    The loss of the support vector machine (Cortes and Vapnik 1995, Support-vector networks).
 
     Examples
     --------
@@ -37,8 +37,8 @@ class Hinge(Margin, name="hinge"):
 class SquaredHinge(Smooth, Margin, name="squared_hinge"):
     """The squared hinge loss, sum over outputs of max(0, 1 - y f)^2, y = -1 or +1.
 
-    Of the L2 support vector machine (Chang, Hsieh and Lin 2008, Coordinate descent method for
-    large-scale L2-loss linear support vector machines).
+    The loss of the L2 support vector machine (Chang, Hsieh and Lin 2008, Coordinate descent method
+    for large-scale L2-loss linear support vector machines).
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Logistic(Smooth, Margin, Probabilistic, name="logistic"):
         return sigmoid(f) * sigmoid(-f) * V
 
     def probabilities(self, f: Array) -> Array:
-        """Return [1 - p, p] of one column, or of many each p as a share of their sum."""
+        """Return [1 - p, p] for one column, else p of each column divided by their sum."""
         if f.shape[1] == 1:
             return np.concatenate([sigmoid(-f), sigmoid(f)], axis=1)
         # p / sum(p) by logarithms: never 0 / 0, however negative all columns are.

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from bochner.losses.loss import Array, Margin, Offset, Smooth, row_sums
 
-LARGEST = 6.0  # logarithm of the ratio, beyond which the exponential goes on as its parabola
+LARGEST = 6.0  # logarithm of the ratio beyond which a parabola replaces the exponential
 
 
 @dataclass
 class OneClass(Offset):
     r"""The loss of the one-class support vector machine, max(0, -f), where f = h - rho.
 
-    Together with a cost -nu rho of the threshold it makes the problem
+    With a cost -nu rho of the threshold the problem is
 
         min over h and rho of alpha/2 |h|^2 + mean max(0, rho - h(x)) - nu rho
 
@@ -29,7 +29,7 @@ class OneClass(Offset):
     Parameters
     ----------
     nu : float
-        The share of the rows that lie outside, between 0 and 1.
+        The share of the rows below the threshold, between 0 and 1.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class OneClass(Offset):
         return row_sums(np.maximum(-f, 0))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return -1 where f is not above 0: at 0 lie the rows that the threshold is taken from."""
+        """Return -1 where f <= 0, and 0 elsewhere; f = 0 at the rows that define the threshold."""
         return -(f <= 0).astype(f.dtype)
 
     def offset(self, h: Array, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -66,11 +66,11 @@ class OneClass(Offset):
 class DensityDual(Smooth, Margin):
     r"""The loss -f for rows of p (y = +1) and exp(f) for rows of q (y = -1).
 
-    With half of the weight on either sample twice its mean is E_q exp(f) - E_p f, which is least
+    If each sample has half of the weight, twice its mean is E_q exp(f) - E_p f, which is smallest
     for f = log(p/q), where it is 1 - KL(p, q) (Nguyen, Wainwright and Jordan 2010, Estimating
     divergence functionals and the likelihood ratio by convex risk minimization, section III).
-    Beyond f = 6, a ratio of 403, the exponential is replaced by its parabola there: single
-    rows of q can then not throw a fit off its way.
+    Beyond f = 6, a ratio of 403, its second-order expansion replaces the exponential, so that
+    single rows of q cannot dominate a fit.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The bases of losses: what a loss can do, and how it wants its targets coded."""
+"""The base classes of losses: what a loss can compute, and how its targets are coded."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Array = NDArray[np.floating[Any]]
 
 
 class Loss(Component, ABC, family="loss"):
-    """How wrong the prediction `f` of a target `y` is, convex in `f`.
+    """The cost of predicting `f` for a target `y`, convex in `f`.
 
     Targets and predictions have shape (rows, outputs); the loss of a row is a sum over its
-    outputs. What the columns of `y` are is said by a coding, which each loss has as a base:
-    `Regression`, `Margin` or `Multinomial`. A loss may have several.
+    outputs. A loss derives from one or several codings, which define the columns of `y`:
+    `Regression`, `Margin` or `Multinomial`.
     """
 
     @abstractmethod
@@ -31,25 +31,25 @@ class Loss(Component, ABC, family="loss"):
         """Return the derivative (a subgradient at kinks) with respect to `f`, shaped as `f`."""
 
     @property
-    def stiffness(self) -> float:
-        """What alpha is multiplied by where nobody gave it: about how curved the loss is."""
+    def typical_curvature(self) -> float:
+        """About the second derivative of the loss, by which alpha="auto" is multiplied."""
         return 1.0
 
-    def settled(self, deviations: NDArray[np.float64]) -> Self:
-        """Return the loss for targets of which these deviations, one an output, will be left."""
+    def with_deviations(self, deviations: NDArray[np.float64]) -> Self:
+        """Return the loss for residuals of these deviations, one for each output."""
         return self
 
     def check(self) -> None:
-        """Refuse hyperparameters out of range."""
+        """Raise a ValueError if a hyperparameter is out of range."""
 
 
 class Smooth(Loss):
     """A loss whose gradient is Lipschitz continuous.
 
     `curvature_bound` is the largest eigenvalue that its Hessian in `f` has anywhere, and
-    `row_loop` a compiled loop that does what `move` does; None if there is none. `model_is_above`
-    says that `model_product` makes a parabola that lies above the loss everywhere, and
-    `bound_is_far` that steps by the bound would be far too short.
+    `row_loop` the compiled form of `move`, or None. `model_is_above` says that the parabola of
+    `model_product` lies above the loss everywhere, and `bound_is_far` that the curvature bound
+    makes steps far too short.
     """
 
     curvature_bound: float
@@ -62,26 +62,26 @@ class Smooth(Loss):
         """Return each row's Hessian times the same row of `V`, shaped as `V`."""
 
     def diagonal_bound(self, y: Array, f: Array) -> Array:
-        """Return a diagonal matrix above each row's Hessian, shaped as `f`.
+        """Return a diagonal matrix that is at least each row's Hessian, shaped as `f`.
 
-        That is the Hessian itself where the outputs do not disturb each other.
+        By default it is the Hessian itself, for losses that are sums over the outputs.
         """
         return self.hessian_product(y, f, np.ones_like(f))
 
     def start(self, y: Array, weight: Array | None) -> Array:
-        """Return a constant, a number for each output, to look for the best one from."""
+        """Return a number for each output from which to search the best constant prediction."""
         return np.zeros(y.shape[1])
 
     def model_product(self, y: Array, f: Array, V: Array) -> Array:
-        """Return what Newton's method takes for the Hessian's product: that itself, by default."""
+        """Return what Newton's method uses as the Hessian's product, by default that product."""
         return self.hessian_product(y, f, V)
 
     def row_parameters(self, outputs: int) -> tuple[Any, ...]:
-        """Return what the compiled loop has to know of the loss."""
+        """Return the parameters of the loss for the compiled loop."""
         return ()
 
     def derivatives(self, y: Array, f: Array, floor: float) -> Array:
-        """Return slopes and diagonal bounds from `floor` on side by side, (rows, 2 outputs)."""
+        """Return gradients and diagonal bounds >= `floor` side by side, (rows, 2 outputs)."""
         return np.hstack([self.gradient(y, f), np.maximum(self.diagonal_bound(y, f), floor)])
 
     def move(
@@ -96,10 +96,10 @@ class Smooth(Loss):
         table: Array,
         rises: Array,
     ) -> None:
-        """Add `moves[bins]` to the predictions of `rows`, in place, and note what follows.
+        """Add `moves[bins]` to the predictions of `rows`, in place, and update `table` and `rises`.
 
-        Where something moves, the row's `derivatives` times its weight go to `table`, and the rise
-        of its loss is added to its bin's of `rises`.
+        For rows that change, `table` gets the `derivatives` times the row's weight, and the
+        increase of the loss is added to `rises` of the row's bin.
         """
         loop = type(self).row_loop
         if loop is not None:
@@ -119,35 +119,35 @@ class Quadratic(Smooth):
 
 
 class Regression(Loss):
-    """Coding of targets: the columns of `y` are real numbers, as they were given."""
+    """Coding of targets: the columns of `y` are the given real numbers."""
 
 
 class Offset(Loss):
-    """A loss beside a cost of the intercept: its best value for a given function is known.
+    """A loss with a cost of the intercept, whose best value for a given function is known.
 
-    There are no targets. A solver that takes such losses asks for the offset of each batch; the
-    problem itself has no intercept, since that one would be without a cost.
+    There are no targets. A solver that accepts such losses computes the offset of each batch; the
+    problem itself has no intercept, since that would have no cost.
     """
 
     @abstractmethod
     def offset(self, h: Array, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return what is best added to the values `h`, a number for each output."""
+        """Return the best number to add to the values `h`, for each output."""
 
 
 class Margin(Loss):
     """Coding of labels: `y` is -1 or +1.
 
-    Two classes are one column (+1 for the second class, in sorted order); three or more are a
-    column a class, one against the rest.
+    Two classes are one column (+1 for the second class, in sorted order); three or more have one
+    column each, one versus the rest.
     """
 
 
 class Multinomial(Loss):
-    """Coding of labels: `y` is one-hot, a column a class, also for two classes."""
+    """Coding of labels: `y` is one-hot, with one column for each class, also for two classes."""
 
 
 class Probabilistic(Loss):
-    """A loss of class labels whose predictions are probabilities in other words."""
+    """A loss of class labels whose predictions determine class probabilities."""
 
     @abstractmethod
     def probabilities(self, f: Array) -> Array:

@@ -14,8 +14,8 @@ from bochner.compute.bins import loss_rows
 from bochner.losses.loss import Array, Regression, Smooth, row_sums
 from bochner.validation import require_fraction, require_not_negative, require_positive
 
-QUARTILES = 1.349  # standard deviations between those of a normal variable
-WIDTH = 0.3  # of the deviation that is left
+QUARTILES = 1.349  # standard deviations between the quartiles of a normal variable
+WIDTH = 0.3  # of the deviation of the residuals
 LEAST_WIDTH = 1e-6  # of a constant target
 
 
@@ -23,7 +23,7 @@ Numbers = float | tuple[float, ...]
 
 
 class Shape(NamedTuple):
-    """What a rounded loss is made of, each a number or one for each output."""
+    """The parameters of a rounded loss, each a number or one for each output."""
 
     slope: Any  # b
     scale: Any  # a
@@ -38,14 +38,14 @@ class RoundedAbsolute(Smooth, Regression):
         b r + a (s(r - epsilon) + s(r + epsilon)) / 2 + lift,   s(r) = r^2 / (2 h) for |r| <= h,
                                                                 |r| - h / 2 beyond.
 
-    But for h / 2, s is the mean of |r| over h to either side, so that a minimum is moved by h^2
-    only (Fernandes, Guerre and Horta 2021, Smoothing quantile regressions; He et al. 2023, Smoothed
-    quantile regression with large-scale inference).
+    Up to the constant h / 2, s is the mean of |r| over r - h to r + h, so that a minimum moves by
+    only h^2 (Fernandes, Guerre and Horta 2021, Smoothing quantile regressions; He et al. 2023,
+    Smoothed quantile regression with large-scale inference).
 
-    Of the parabolas that touch |r| at one place and lie above it everywhere the narrowest has the
+    Of the parabolas that touch |r| at one point and lie above it everywhere, the flattest has the
     curvature 1 / |r| (Hunter and Lange 2000, Quantile regression via an MM algorithm, section 2).
-    That is `diagonal_bound`. A model with the Hessian itself, which is 0 beyond h, would lead far
-    away from where it holds.
+    That is `diagonal_bound`. A quadratic model with the Hessian, which is 0 beyond h, would take
+    steps far beyond the region where it is accurate.
     """
 
     row_loop: ClassVar[Callable[..., None] | None] = loss_rows.rounded_absolute
@@ -59,7 +59,7 @@ class RoundedAbsolute(Smooth, Regression):
 
     @property
     def curvature_bound(self) -> float:  # type: ignore[override]
-        """The curvature a / h of the parabola, half of it where there are two apart."""
+        """The curvature a / h of the parabola, half of it if there are two apart."""
         shape = self.shape
         share = np.where(np.less(shape.epsilon, shape.width), 1.0, 0.5)
         return float(np.max(share * shape.scale / shape.width))
@@ -77,7 +77,7 @@ class RoundedAbsolute(Smooth, Regression):
         return np.asarray(slope + scale * both / 2)
 
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
-        """Return a / h V where r is nearer than h to a kink (half of it with two kinks)."""
+        """Return a / h V if r is within h of a kink, half of it if there are two kinks."""
         r, (_, scale, epsilon, width, _) = f - y, self._shape_in(f)
         near = (np.abs(r - epsilon) < width).astype(f.dtype) + (np.abs(r + epsilon) < width)
         return np.asarray(V * near * scale / (2 * width))
@@ -108,36 +108,36 @@ class RoundedAbsolute(Smooth, Regression):
 
 
 class Rounded(RoundedAbsolute):
-    """One whose width is told by the targets: it serves the solvers, the loss has none.
+    """A loss with kinks, which solvers see rounded off within a `width` that the targets determine.
 
-    A width "auto" is 0.3 of the deviation that is expected to be left of the targets; before
-    `settled` has looked at them, that is 1. Where outputs have widths of their own, each counts in
-    proportion to its width, relative to the mean of them. So all have the same curvature, and one
-    alpha does for all; with the squared loss, too, what is wider counts more. alpha="auto" goes by
-    the width, also by one that was given.
+    A width "auto" is 0.3 of the expected deviation of the residuals, which is 1 until
+    `with_deviations` sets it. If outputs have different widths, the weight of each is its width
+    divided by their mean: then all have the same curvature, and one alpha suits all. (The squared
+    loss, too, gives more weight to outputs of a larger deviation.) alpha="auto" depends on the
+    width, even if it is given.
     """
 
     width: Any
 
     @property
     def rounding(self) -> Any:
-        """The width h in numbers."""
+        """The width h as a number, or one for each output."""
         return WIDTH if isinstance(self.width, str) else self.width
 
     @property
-    def stiffness(self) -> float:  # type: ignore[override]
-        """About the mean curvature, a over the deviation that is left."""
+    def typical_curvature(self) -> float:  # type: ignore[override]
+        """About the mean curvature, a over the deviation of the residuals."""
         return WIDTH * float(np.max(np.divide(self.shape.scale, self.shape.width)))
 
     def _shape(self, slope: Any, scale: float, epsilon: float) -> Shape:
-        """Return the shape of a loss that is as if it had kinks where it is not rounded off."""
+        """Return a shape whose loss equals the one with kinks wherever it is not rounded off."""
         width = np.asarray(self.rounding)
         share = width / width.mean()
         lift = scale * share * (width / 2 - epsilon)
         return Shape(share * slope, share * scale, epsilon, width, lift)
 
-    def settled(self, deviations: NDArray[np.float64]) -> Self:
-        """Return the loss with a width for targets of which these deviations will be left."""
+    def with_deviations(self, deviations: NDArray[np.float64]) -> Self:
+        """Return the loss with widths for residuals of these deviations."""
         if not isinstance(self.width, str):
             return self
         widths = WIDTH * deviations
@@ -146,27 +146,27 @@ class Rounded(RoundedAbsolute):
         return replace(self, width=width)  # type: ignore[type-var]
 
     def check(self) -> None:
-        """Refuse a width that is not positive."""
+        """Raise a ValueError if a width is not positive."""
         if self.width != "auto":
             for width in each(self.width):
                 require_positive("width", width)
 
 
 def each(given: Any) -> list[Any]:
-    """Return numbers of which there may be one or one for each output."""
+    """Return a list of the given number, or of the numbers for each output."""
     return list(given) if isinstance(given, tuple | list | np.ndarray) else [given]
 
 
 def quantile_of(values: Array, share: Any, weight: Array | None) -> Any:
-    """Return the least value up to which this share of the weight lies."""
+    """Return the smallest value at or below which at least this share of the weight lies."""
     return np.quantile(values, share, weights=weight, method="inverted_cdf")
 
 
 def deviations(y: Array, weight: Array | None) -> Array:
-    """Return the deviation of each column by its quartiles, in which outliers have no say.
+    """Return the deviation of each column by its quartiles, on which outliers have no effect.
 
-    Where half of the values or more are equal, it is the standard deviation; of a constant, a
-    millionth of it, so that rounding a kink moves nothing that is seen.
+    It is the standard deviation if half of the values or more are equal, and a millionth of the
+    value if all are equal, so that rounding a kink has no visible effect.
     """
     weight = None if weight is None or not weight.any() else weight
     low, high = (
@@ -191,8 +191,8 @@ def _rounded(r: Array, width: Array) -> Array:
 class Huber(RoundedAbsolute, name="huber"):
     """The Huber loss, r^2 / 2 for |r| <= delta and delta |r| - delta^2 / 2 beyond, r = f - y.
 
-    Far-off targets pull with the force delta, however far they are (Huber 1964, Robust estimation
-    of a location parameter). It is delta times the absolute deviation, rounded off within delta.
+    The gradient of an outlier is at most delta (Huber 1964, Robust estimation of a location
+    parameter). It is delta times the absolute deviation, rounded off within delta.
 
     Parameters
     ----------
@@ -209,12 +209,12 @@ class Huber(RoundedAbsolute, name="huber"):
     delta: float = 1.0
 
     def check(self) -> None:
-        """Refuse a delta that is not positive."""
+        """Raise a ValueError if delta is not positive."""
         require_positive("delta", self.delta)
 
     @property
     def shape(self) -> Shape:
-        """One kink of the slope delta, rounded off within delta."""
+        """One kink of slope delta, rounded off within delta."""
         return Shape(0.0, self.delta, 0.0, self.delta, 0.0)
 
 
@@ -222,16 +222,16 @@ class Huber(RoundedAbsolute, name="huber"):
 class EpsilonInsensitive(Rounded, name="epsilon_insensitive"):
     """max(0, |f - y| - epsilon), summed over outputs, its kinks rounded off (`RoundedAbsolute`).
 
-    Of support vector regression (Drucker et al. 1997, Support vector regression machines): what is
-    nearer than epsilon is near enough.
+    The loss of support vector regression (Drucker et al. 1997, Support vector regression
+    machines): residuals below epsilon cost nothing.
 
     Parameters
     ----------
     epsilon : float
         In units of the targets; with 0 it is the absolute deviation.
     width : float, tuple of floats or "auto"
-        How near to the kinks they are rounded off, in units of the targets; "auto" is 0.3 of
-        the deviation that is expected to be left of them.
+        The distance from the kinks within which they are rounded off, in units of the targets;
+        "auto" is 0.3 of the expected deviation of the residuals.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class EpsilonInsensitive(Rounded, name="epsilon_insensitive"):
     width: Any = "auto"
 
     def check(self) -> None:
-        """Refuse a negative epsilon."""
+        """Raise a ValueError if epsilon is negative."""
         super().check()
         require_not_negative("epsilon", self.epsilon)
 
@@ -263,8 +263,8 @@ class Absolute(Rounded, name="absolute"):
     Parameters
     ----------
     width : float, tuple of floats or "auto"
-        How near to the kink it is rounded off, in units of the targets; "auto" is 0.3 of the
-        deviation that is expected to be left of them.
+        The distance from the kink within which it is rounded off, in units of the targets;
+        "auto" is 0.3 of the expected deviation of the residuals.
 
     Examples
     --------
@@ -302,7 +302,7 @@ class SquaredEpsilonInsensitive(Smooth, Regression, name="squared_epsilon_insens
     epsilon: float = 0.1
 
     def check(self) -> None:
-        """Refuse a negative epsilon."""
+        """Raise a ValueError if epsilon is negative."""
         require_not_negative("epsilon", self.epsilon)
 
     def value(self, y: Array, f: Array) -> Array:
@@ -310,7 +310,7 @@ class SquaredEpsilonInsensitive(Smooth, Regression, name="squared_epsilon_insens
         return row_sums(np.maximum(np.abs(f - y) - self.epsilon, 0) ** 2) / 2
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return f - y, epsilon nearer to 0."""
+        """Return f - y moved towards 0 by epsilon."""
         residual = f - y
         return np.asarray(np.sign(residual) * np.maximum(np.abs(residual) - self.epsilon, 0))
 
@@ -329,10 +329,10 @@ class Quantile(Rounded, name="quantile"):
     Parameters
     ----------
     quantile : float or tuple of floats
-        tau, between 0 and 1; several are those of the outputs, again and again if there are more.
+        tau, between 0 and 1; several are those of the outputs, repeated if there are more outputs.
     width : float, tuple of floats or "auto"
-        How near to the kink it is rounded off, in units of the targets; "auto" is 0.3 of the
-        deviation that is expected to be left of them.
+        The distance from the kink within which it is rounded off, in units of the targets;
+        "auto" is 0.3 of the expected deviation of the residuals.
 
     Examples
     --------
@@ -345,12 +345,12 @@ class Quantile(Rounded, name="quantile"):
     width: Any = "auto"
 
     def check(self) -> None:
-        """Refuse quantiles out of range."""
+        """Raise a ValueError if a quantile is out of range."""
         super().check()
         for share in each(self.quantile):
             require_fraction("quantile", share)
 
-    def settled(self, deviations: NDArray[np.float64]) -> Self:
+    def with_deviations(self, deviations: NDArray[np.float64]) -> Self:
         """Return the loss with a width and a quantile for each of these outputs."""
         shares, outputs = each(self.quantile), len(deviations)
         if outputs % len(shares):
@@ -360,7 +360,7 @@ class Quantile(Rounded, name="quantile"):
                 "the same number."
             )
         quantile = tuple(shares) * (outputs // len(shares)) if len(shares) > 1 else shares[0]
-        return replace(super().settled(deviations), quantile=quantile)
+        return replace(super().with_deviations(deviations), quantile=quantile)
 
     @property
     def shape(self) -> Shape:

@@ -9,16 +9,16 @@ import numpy as np
 from bochner.compute.bins import loss_rows
 from bochner.losses.loss import Array, Margin, Probabilistic, Quadratic, Regression, row_sums
 
-DOUBT = 0.01  # that all classes share whose (1 + f) / 2 is too small for a probability
+DOUBT = 0.01  # the sum of the floors of (1 + f) / 2, below which it is no probability
 
 
 @dataclass
 class Squared(Quadratic, Regression, Margin, Probabilistic, name="squared"):
     """The squared loss, |f - y|^2 / 2.
 
-    Of kernel ridge regression and, on labels coded -1 and +1, of the least-squares classifier
-    (Rifkin, Yeo and Poggio 2003, Regularized least-squares classification, section 3). There f
-    estimates the mean of y, which is 2 p - 1.
+    The loss of kernel ridge regression and, on labels coded -1 and +1, of the least-squares
+    classifier (Rifkin, Yeo and Poggio 2003, Regularized least-squares classification, section 3),
+    where f estimates the mean of y, which is 2 p - 1.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Squared(Quadratic, Regression, Margin, Probabilistic, name="squared"):
     def probabilities(self, f: Array) -> Array:
         """Return (1 + f) / 2 of each class as a share of their sum.
 
-        Below a floor the line goes on as a hyperbola, which stays above 0 and keeps the order.
+        Below a floor a hyperbola replaces the line: it stays above 0 and keeps the order.
         """
         p = (1 + (np.hstack([-f, f]) if f.shape[1] == 1 else f)) / 2
         floor = DOUBT / p.shape[1]

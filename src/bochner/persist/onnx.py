@@ -15,7 +15,7 @@ from bochner.features.centers.nystroem import NystroemBasis
 from bochner.features.centring import Centring
 from bochner.features.random.fourier import FourierBasis, PhaseBasis, WaveBasis
 from bochner.features.random.leverage import SelectedBasis
-from bochner.kernels import Gaussian, Laplacian, Polynomial, Scaled, Stretched
+from bochner.kernels import ColumnScaled, Gaussian, Laplacian, Polynomial, Scaled
 from bochner.losses import Logistic, Probabilistic, Softmax, Squared
 from bochner.losses.squared import DOUBT
 from bochner.persist.files import Path
@@ -128,7 +128,7 @@ def _centers(graph: Graph, basis: CenterBasis, X: str, count: int) -> str:
 
 def _values(graph: Graph, kernel: Any, X: str, centers: NDArray[np.float64]) -> str:
     """Return k(x, c), (rows, centres)."""
-    if isinstance(kernel, Stretched):
+    if isinstance(kernel, ColumnScaled):
         scales = np.asarray(kernel.scales, np.float64)[None]
         divided = graph.add("Div", X, graph.constant(scales))
         return _values(graph, kernel.kernel, divided, centers / scales)

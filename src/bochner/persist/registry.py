@@ -70,9 +70,7 @@ MODULES = {
     "kernels.angular": "ArcCosine Zonal",
     "kernels.categorical": "Delta Overlap",
     "kernels.composite.algebra": "GeneralProduct GeneralScaled GeneralSum Product Scaled Sum",
-    "kernels.composite.column_scales": "GeneralStretched Stretched",
-    "kernels.composite.mapped": "Mapped",
-    "kernels.composite.on_columns": "OnColumns ShiftInvariantOnColumns",
+    "kernels.composite.transformed_rows": "ColumnScaled GeneralColumnScaled Mapped OnColumns ShiftInvariantOnColumns",
     "kernels.exponentiated": "ExponentialSemigroup Exponentiated ReciprocalSemigroup Secant SkewedChiSquared",
     "kernels.given.function_kernel": "Precomputed",
     "kernels.histogram": "ChiSquared Hellinger Intersection JensenShannon",
@@ -117,6 +115,8 @@ MODULES = {
 # Names in files of earlier versions, and what they are called now.
 OLD_NAMES = {
     "estimators.Learned": "estimators.TunedKernel",
+    "kernels.GeneralStretched": "kernels.GeneralColumnScaled",
+    "kernels.Stretched": "kernels.ColumnScaled",
     "loop.Training": "training.Training",
     "progress.Evaluation": "training.Evaluation",
     "progress.Progress": "training.Progress",

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from bochner.report.data_summary import Column, DataSummary
     from bochner.report.error_against_time_display import ErrorAgainstTimeDisplay
     from bochner.report.history_display import HistoryDisplay
+    from bochner.report.iteration_bound_display import IterationBoundDisplay
     from bochner.report.predictions import (
         LabelPredictions,
         NumberPredictions,
@@ -25,6 +26,7 @@ _PLACES = {
     "DataSummary": "data_summary",
     "ErrorAgainstTimeDisplay": "error_against_time_display",
     "HistoryDisplay": "history_display",
+    "IterationBoundDisplay": "iteration_bound_display",
     "LabelPredictions": "predictions",
     "NumberPredictions": "predictions",
     "QuantileDisplay": "band_displays",
@@ -42,6 +44,7 @@ __all__ = [
     "DataSummary",
     "ErrorAgainstTimeDisplay",
     "HistoryDisplay",
+    "IterationBoundDisplay",
     "LabelPredictions",
     "NumberPredictions",
     "QuantileDisplay",

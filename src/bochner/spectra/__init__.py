@@ -1,6 +1,14 @@
-"""Spectra: the top eigenpairs of kernels and features, and what they say about iterations."""
+"""Spectra: the top eigenpairs of kernels and features, and the iterations that follow from them."""
 
-from bochner.spectra.iterations import Reach, iterations, step_bound
+from bochner.spectra.iterations import IterationBound, Reach, iterations, step_bound
 from bochner.spectra.spectrum import Spectrum, eigenpairs, singular
 
-__all__ = ["Reach", "Spectrum", "eigenpairs", "iterations", "singular", "step_bound"]
+__all__ = [
+    "IterationBound",
+    "Reach",
+    "Spectrum",
+    "eigenpairs",
+    "iterations",
+    "singular",
+    "step_bound",
+]

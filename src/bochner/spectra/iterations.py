@@ -1,8 +1,9 @@
-"""What a spectrum says about gradient descent: iterations along each direction, and a safe step."""
+"""The iterations that gradient descent needs along each eigenvector, and a safe step size."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from math import log, sqrt
 from typing import Any
 
@@ -16,26 +17,18 @@ from bochner.kernels.rows import checked_rows
 from bochner.spectra.spectrum import eigenpairs
 from bochner.validation import require
 
-MOST_LINES = 10
-
-
-LEAST, HEADROOM = 0.5, 20.0  # of iterations that are drawn, and for the legend above them
-
-
-PLAIN, FLATTENED = "#c44e52", "#2a6fbb"
-
 
 def iterations(
     values: NDArray[Any], coefficients: NDArray[Any], epsilon: float = 1e-4
 ) -> NDArray[np.float64]:
-    """Return the iterations that gradient descent needs along each eigendirection.
+    """Return the iterations that gradient descent needs along each eigenvector.
 
     t_i = lambda_1 / (2 lambda_i) ln(|<e_i, v>| / epsilon), for descending eigenvalues `values` and
     the coefficients <e_i, v> of the targets v, (directions,) or (directions, targets); 0 where a
-    coefficient is at most epsilon from the beginning (Ma and Belkin 2017, Eq. 9). That is with the
-    step 2 / lambda_1, the limit of stable ones; half of it takes twice as many. The paper's bound
-    from below rests on ln(1 - x) < -x, which makes it one from above, x = 2 lambda_i / lambda_1;
-    both meet where x is small.
+    coefficient is at most epsilon (Ma and Belkin 2017, Eq. 9). The step is 2 / lambda_1, the
+    largest stable one; half of it needs twice as many iterations. The paper calls this a lower
+    bound, but ln(1 - x) < -x with x = 2 lambda_i / lambda_1 makes it an upper bound; the two agree
+    for small x.
 
     >>> iterations(np.array([1.0, 0.1]), np.array([1.0, 1.0])).round(1)
     array([ 4.6, 46.1])
@@ -51,12 +44,12 @@ def iterations(
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
-    """What gradient descent can reach in a number of iterations, with and without EigenPro.
+class IterationBound:
+    """How many iterations gradient descent needs, with and without EigenPro.
 
     Along e_i it needs t_i > lambda_1 / (2 lambda_i) ln(|<e_i, v>| / epsilon) iterations (Ma and
     Belkin 2017, Eq. 9, Figure 1). Preconditioning with k eigenvectors lowers the top k eigenvalues
-    to lambda_{k+1} (Eq. 16), so that it takes the place of lambda_1.
+    to lambda_{k+1} (Eq. 16), which replaces lambda_1. `Reach` is an older name of this class.
 
     Parameters
     ----------
@@ -65,15 +58,15 @@ class Reach:
     coefficients : array of shape (directions, targets)
         The coefficients <e_i, v> of the targets.
     epsilon : float
-        How close to the targets to come in each direction.
+        The error along a direction at which to stop.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.spectra import Reach
+    >>> from bochner.spectra import IterationBound
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
-    >>> reach = Reach.of("gaussian", X, np.sign(X[:, 0] * X[:, 1]))
-    >>> [round(float(t[29, 0])) for t in (reach.plain, reach.preconditioned(20))]
+    >>> bound = IterationBound.of("gaussian", X, np.sign(X[:, 0] * X[:, 1]))
+    >>> [round(float(t[29, 0])) for t in (bound.plain, bound.preconditioned(20))]
     [4036, 17]
     """
 
@@ -84,10 +77,10 @@ class Reach:
     @classmethod
     def of(
         cls, kernel: Any, X: Any, y: Any, subsample: int = 2_000, rng: Random | None = None
-    ) -> Reach:
-        """Return the reach for a kernel, or its name, on a subsample of rows and their targets.
+    ) -> IterationBound:
+        """Return the bound for a kernel, or its name, on a subsample of rows and their targets.
 
-        `y` holds numbers, one or several columns of them, e.g. one for each class.
+        `y` holds numbers, in one or several columns, for example one for each class.
         """
         X, rng = checked_rows(X), rng or Random(0)
         y = _columns(y, X)
@@ -113,23 +106,16 @@ class Reach:
         return iterations(flattened, self.coefficients, self.epsilon)
 
     def plot(self, k: int = 160, ax: Any = None) -> Any:
-        """Draw the iterations against the number of the direction, one line for each target.
+        """Plot the iterations over the number of the direction, one line for each target.
 
-        There are lines for 10 targets at most, and k is at most what `preconditioned` takes. `ax`
-        are Axes of matplotlib to draw on, new ones by default; they are returned.
+        At most 10 targets are plotted, and k is at most what `preconditioned` takes. `ax` are
+        matplotlib Axes, new ones by default; they are returned. `report` has the display, which
+        this package must not import before it is asked for.
         """
-        ax, k = _new_axes() if ax is None else ax, min(k, len(self.values) - 1)
-        _draw(ax, self.plain, PLAIN, "gradient descent")
-        _draw(ax, self.preconditioned(k), FLATTENED, f"preconditioned with k = {k} eigenvectors")
-        ax.axvline(k + 0.5, ymax=0.78, color="0.4", linestyle=":", linewidth=1)
-        ax.annotate(" k", (k + 0.5, 0.02), xycoords=("data", "axes fraction"), color="0.4")
-        ax.set(yscale="log", xlim=(1, max(len(self.values), 2)))
-        ax.set_ylim(LEAST, HEADROOM * max(self.plain.max(), 1.0))
-        ax.set_xlabel("eigendirection, in the order of eigenvalues")
-        ax.set_ylabel(f"iterations to come within {self.epsilon:g}")
-        ax.grid(color="0.9", linewidth=0.6)
-        ax.legend(frameon=False, loc="upper left")
-        return ax
+        return import_module("bochner.report").IterationBoundDisplay(self).plot(k, ax).ax_
+
+
+Reach = IterationBound  # the name of earlier versions
 
 
 def _columns(given: Any, X: Any) -> NDArray[np.float64]:
@@ -143,41 +129,21 @@ def _columns(given: Any, X: Any) -> NDArray[np.float64]:
     return y.reshape(len(y), -1).astype(np.float64)
 
 
-def _new_axes() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "Drawing needs matplotlib, which is not installed: pip install 'bochner[report]'."
-        ) from error
-    return pyplot.subplots(figsize=(7.0, 4.2), layout="constrained")[1]
-
-
-def _draw(ax: Any, numbers: NDArray[np.float64], color: str, label: str) -> None:
-    """Draw the first targets; directions that need no iteration leave a gap."""
-    lines = np.where(numbers > 0, numbers, np.nan)[:, :MOST_LINES].T
-    index = np.arange(1, lines.shape[1] + 1)
-    style = {"color": color, "linewidth": 1, "alpha": len(lines) ** -0.5}
-    for line in lines:
-        ax.plot(index, line, **style)
-    ax.plot([], [], color=color, label=label)  # the legend shows the colour in full
-
-
 def step_bound(tail: float, kappa: float, batch: int, size: int, delta: float = 0.05) -> float:
-    """Return a bound of |P H_m|, whose reciprocal is a safe step.
+    """Return an upper bound of |P H_m|, whose reciprocal is a safe step size.
 
     With probability 1 - delta, for a batch of m rows and L = ln(2 d / delta),
 
         |P H_m| <= tail + 2 (tail + kappa) / (3 m) L + sqrt(2 tail kappa / m L)
 
     (Ma and Belkin 2017, Theorem 1, Eq. 18), where H_m = sum_i x_i x_i' / m over the batch and P
-    flattens the eigenvalues of H above `tail` to it. In the paper kappa bounds |x|^2 / d since
-    its H has 1 / d in it; here features have the scale of their kernel, x'x = k(x, x).
+    lowers the eigenvalues of H above `tail` to it. In the paper kappa bounds |x|^2 / d, since its H
+    has a factor 1 / d; here features have the scale of their kernel, x'x = k(x, x).
 
     Parameters
     ----------
     tail : float
-        lambda_{k+1} of H, the largest eigenvalue that is left; lambda_1 without P.
+        lambda_{k+1} of H, the largest eigenvalue that P leaves; lambda_1 without P.
     kappa : float
         The largest |x|^2 of all rows: max k(x, x), 1 for a normalised kernel.
     batch : int

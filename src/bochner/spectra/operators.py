@@ -17,16 +17,16 @@ from bochner.compute.random.counter_based import Random
 LEAST = 100  # roundings: a column that is shorter has no direction
 
 
-class Pairs(NamedTuple):
+class EigenPairs(NamedTuple):
     """Eigenvalues in descending order, eigenvectors in columns, and their images."""
 
     values: NDArray[np.float64]
     vectors: NDArray[Any]
     images: NDArray[np.float64]
 
-    def first(self, count: int) -> Pairs:
+    def first(self, count: int) -> EigenPairs:
         """Return the largest `count` of them."""
-        return Pairs(self.values[:count], self.vectors[:, :count], self.images[:, :count])
+        return EigenPairs(self.values[:count], self.vectors[:, :count], self.images[:, :count])
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +54,10 @@ class Operator(ABC):
         """Return the same operator in float64."""
         return type(self)(self.array.astype(np.float64, copy=False))
 
-    def exact(self, count: int) -> Pairs:
+    def exact(self, count: int) -> EigenPairs:
         """Return the largest pairs by the decomposition of a dense matrix."""
         values, vectors = self.decomposed(count)
-        return Pairs(values, vectors, self(vectors))
+        return EigenPairs(values, vectors, self(vectors))
 
     @abstractmethod
     def __call__(self, V: NDArray[Any]) -> NDArray[np.float64]:
@@ -131,7 +131,7 @@ SHARE, NARROWEST = 8, 16
 PER_PAIR, MORE = 3, 48
 
 
-def krylov(operator: Operator, shape: tuple[int, int], count: int, rng: Random) -> Pairs:
+def krylov(operator: Operator, shape: tuple[int, int], count: int, rng: Random) -> EigenPairs:
     """Return approximate top eigenpairs of an operator A, by products with a block, step by step.
 
     They are the best ones in the span of B, A B, ..., A^(steps - 1) B, where B is a random block
@@ -179,9 +179,9 @@ def _without(known: NDArray[Any], block: NDArray[Any]) -> NDArray[Any]:
     return (block - product(known, shares)).astype(known.dtype)
 
 
-def _ritz(Q: NDArray[Any], image: NDArray[np.float64], count: int) -> Pairs:
+def _ritz(Q: NDArray[Any], image: NDArray[np.float64], count: int) -> EigenPairs:
     """Return the Rayleigh-Ritz pairs of an operator in the span of orthonormal columns Q."""
     T = transposed_product(Q.astype(np.float64, copy=False), image)
     values, U = top_pairs((T + T.T) / 2, count)
     vectors = product(Q, U.astype(Q.dtype)).astype(Q.dtype)
-    return Pairs(values, vectors, product(image, U))
+    return EigenPairs(values, vectors, product(image, U))

@@ -12,9 +12,9 @@ from bochner.compute.linear_algebra.products import gram
 from bochner.compute.random.counter_based import Random
 from bochner.spectra.operators import (
     Covariance,
+    EigenPairs,
     KernelOperator,
     Operator,
-    Pairs,
     block_shape,
     krylov,
 )
@@ -112,7 +112,7 @@ def _spectrum(operator: Operator, count: int, rng: Random) -> Spectrum:
     return _kept(pairs, count, operator)
 
 
-def _pairs(operator: Operator, count: int, rng: Random, effort: int) -> Pairs:
+def _pairs(operator: Operator, count: int, rng: Random, effort: int) -> EigenPairs:
     """Return the top pairs, by iteration where that is less work than a decomposition."""
     width, steps = block_shape(count, effort)
     if operator.rank <= DENSE or steps * width > MOST * operator.rank:
@@ -120,7 +120,7 @@ def _pairs(operator: Operator, count: int, rng: Random, effort: int) -> Pairs:
     return krylov(operator, (width, steps), count, rng)
 
 
-def is_accurate(pairs: Pairs) -> bool:
+def is_accurate(pairs: EigenPairs) -> bool:
     """Tell whether pairs are finite and orthonormal and solve A e = lambda e.
 
     An eigenvalue that is negative for lack of precision has a residual of its own size.
@@ -134,7 +134,7 @@ def is_accurate(pairs: Pairs) -> bool:
     return bool((residual <= scale).all() and overlap < ORTHOGONALITY)
 
 
-def _kept(pairs: Pairs, count: int, operator: Operator) -> Spectrum:
+def _kept(pairs: EigenPairs, count: int, operator: Operator) -> Spectrum:
     above = int(np.count_nonzero(pairs.values > FLOOR * pairs.values[0]))
     kept = pairs.first(min(count, above))
     beyond = pairs.values[len(kept.values) :]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
 from bochner.compute.random.counter_based import Random
-from bochner.kernels import Kernel, Mapped, ShiftInvariant, Stretched
+from bochner.kernels import ColumnScaled, Kernel, Mapped, ShiftInvariant
 from bochner.kernels.radial import Radial
 from bochner.tuning.sample import Sample, TrialSplit
 
@@ -44,7 +44,7 @@ class ScoredKernel:
     def kernel(self) -> ShiftInvariant:
         """The kernel with its scales and directions."""
         if self.directions is None:
-            return Stretched(self.inner, self.scales)
+            return ColumnScaled(self.inner, self.scales)
         return Mapped(self.inner, self.directions / self.scales[:, None])
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from bochner.data import Batch
 from bochner.estimators.inputs.tables import Table
 from bochner.features import Binning, FeatureMap
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 from bochner.losses import Loss, deviations
 from bochner.solvers import AveragedGradient, Solver
 
@@ -29,7 +29,7 @@ def is_binning(features: Any) -> bool:
 def is_precomputed(kernel: Any) -> bool:
     """Whether a kernel, a name or a component, takes rows for its values."""
     named = isinstance(kernel, str) and kernel == "precomputed"
-    return named or (isinstance(kernel, Kernel) and kernel.precomputed)
+    return named or isinstance(kernel, Precomputed)
 
 
 def default_kernel(features: Any) -> str:
@@ -55,18 +55,18 @@ def loss_for_targets(sample: Batch, loss: Loss, error: float | None) -> Loss:
 
     `error` is the share of their variance that a fit is expected to leave unexplained.
     """
-    if type(loss).settled is Loss.settled:
+    if type(loss).with_deviations is Loss.with_deviations:
         return loss  # it has no such widths
     assert sample.y is not None  # targets refuse a batch without
     share = EXPECTED_ERROR if error is None else error
-    return loss.settled(np.sqrt(share) * deviations(sample.y, sample.weight))
+    return loss.with_deviations(np.sqrt(share) * deviations(sample.y, sample.weight))
 
 
 def text_taken_for_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ...]:
     """Return the columns of text whose codes the kernel takes for numbers."""
     if table is None:
         return ()
-    numeric = kernel.measured(len(table.names))
+    numeric = kernel.numeric_columns(len(table.names))
     return tuple(j for j in table.categorical if j in numeric)
 
 
@@ -78,5 +78,5 @@ def features_for_table(features: FeatureMap, table: Table | None, kernel: Kernel
 
 def unscaled_columns(features: FeatureMap, kernel: Kernel, n_columns: int) -> tuple[int, ...]:
     """Return the columns that are not scaled, since their values are not taken for numbers."""
-    others = set(range(n_columns)) - kernel.measured(n_columns)
+    others = set(range(n_columns)) - kernel.numeric_columns(n_columns)
     return tuple(sorted(others | set(features.categories(n_columns))))

@@ -18,7 +18,7 @@ from bochner.features import (
 )
 from bochner.features.binning.binning import most_entries
 from bochner.features.codes.store import fits
-from bochner.kernels import Kernel, ShiftInvariant, is_random, is_separable
+from bochner.kernels import Kernel, Precomputed, ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, RoundedAbsolute, Smooth
 from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver
 from bochner.wording import amount, rough_duration
@@ -311,7 +311,7 @@ def _on_values(inputs: PlanInputs, costs: Costs) -> Plan:
     )
     why = f"{costs.rows:,} rows are not too many for a kernel function at each of them"
     plans = [Plan("centers", "eigenpro", why, costs.eigenpro())]
-    if not kernel.precomputed:
+    if not isinstance(kernel, Precomputed):
         plans.append(Plan(Centers(CENTERS), "nystroem", many, costs.nystroem(CENTERS)))
     if has_map(kernel):
         plans.append(Plan(map_name(kernel), "dsg", many, costs.doubly_stochastic()))

@@ -20,7 +20,7 @@ from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import Labels, Targets
 from bochner.estimators.parameters.settings import FitSettings
 from bochner.features import Centers, FeatureMap
-from bochner.kernels import Kernel, Laplacian, Stretched
+from bochner.kernels import ColumnScaled, Kernel, Laplacian
 from bochner.kernels.radial import Radial
 from bochner.losses import Loss, RoundedAbsolute, Smooth, Squared, deviations
 from bochner.losses.rounded_absolute import quantile_of
@@ -50,7 +50,7 @@ def scaled_kernel(kernel: Any, scales: Any) -> Kernel:
     """Return the kernel on columns that are divided by given scales."""
     resolved: Kernel = Kernel.resolve(kernel)
     given = scales is not None and not isinstance(scales, str)
-    return resolved.stretched(scales) if given else resolved
+    return resolved.column_scaled(scales) if given else resolved
 
 
 def given_scales(scales: Any, columns: int) -> NDArray[np.float64]:
@@ -184,7 +184,7 @@ class KernelTuning:
         given, scales = self.settings.kernel, tuned.scales
         given = given if isinstance(given, str) else self._given_kernel()
         tuning: Tuning = Tuning.resolve(self.settings.tuning)
-        laplacian = TunedKernel(tuned, Stretched(Laplacian(1.0), scales), tuned.ridge)
+        laplacian = TunedKernel(tuned, ColumnScaled(Laplacian(1.0), scales), tuned.ridge)
         if _is_open_laplacian(given) or (is_auto(given) and (late or self._only_bins)):
             return laplacian
         if is_auto(given):
@@ -204,7 +204,7 @@ class KernelTuning:
 
     def _given_kernel(self) -> Kernel:
         """Return the given kernel, with its columns by their indices."""
-        return Kernel.resolve(self.settings.kernel).placed(self.names)
+        return Kernel.resolve(self.settings.kernel).with_column_indices(self.names)
 
     @property
     def _only_bins(self) -> bool:

@@ -56,7 +56,7 @@ from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets
 from bochner.estimators.parameters.settings import FitSettings
 from bochner.features import Centers, FeatureMap, prepare
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 from bochner.losses import Loss, Quadratic, Regression
 from bochner.problem import Expansion, Problem
 from bochner.solvers import AveragedGradient, Backfitting, Solver
@@ -212,7 +212,7 @@ class Fit:
         loss = before.loss if before and is_auto(settings.loss) else settings.loss
         scaled = self._tuning.learns_scales
         kernel = self._kernel(features, scaled)
-        if kernel.precomputed:
+        if isinstance(kernel, Precomputed):
             require_square(self.source, self.is_chunk, settings.scale)
         inputs = PlanInputs(
             self._costs(),
@@ -335,7 +335,7 @@ class Fit:
             return self.tuned.kernel
         auto = "laplacian" if scaled else default_kernel(features)
         kernel = auto if is_auto(self.settings.kernel) else self.settings.kernel
-        return scaled_kernel(kernel, self.settings.scales).placed(self.names)
+        return scaled_kernel(kernel, self.settings.scales).with_column_indices(self.names)
 
     def _scaling(self, features: FeatureMap, kernel: Kernel) -> Scaling | None:
         if self.settings.scale is None:
@@ -429,7 +429,7 @@ class Fit:
         assert self.chosen is not None  # planned before anything was trained
         open_tails = is_binning(self.chosen.features) and not swept
         least = LEAST_RIDGE if open_tails else 0.0
-        return max(self.tuned.ridge, least) * loss.stiffness / rows
+        return max(self.tuned.ridge, least) * loss.typical_curvature / rows
 
     def _resumed(self, solver: Solver[Any], problem: Problem, digest: bytes | None) -> Training:
         """Return the record from which the earlier fit continues on these rows."""

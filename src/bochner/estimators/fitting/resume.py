@@ -18,6 +18,7 @@ from bochner.data import Batch, DataSource, RandomAccess
 from bochner.estimators.automatic.defaults import is_auto
 from bochner.estimators.fitting.setup import Setup
 from bochner.features import BinningBasis, Centers
+from bochner.kernels import Precomputed
 from bochner.problem import Expansion, Problem
 from bochner.solvers import Solver, State
 from bochner.training.loop import Training, batch_size
@@ -122,7 +123,7 @@ def require_same_rows(digest: bytes | None, before: bytes | None) -> None:
 
 def require_checkpoints(digest: bytes | None, setup: Setup) -> None:
     """Refuse to save a fit that no later one could resume."""
-    if setup.kernel.precomputed:
+    if isinstance(setup.kernel, Precomputed):
         raise ValueError("Fits to a precomputed kernel have no checkpoints: save the fitted model.")
     if digest is None:
         raise ValueError(

@@ -194,7 +194,7 @@ class TrainingData:
 def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, rows: int | None) -> float:
     """Return the given regularisation, or for "auto" the solver's own for so many rows."""
     given = not isinstance(alpha, str)
-    return float(alpha) if given else solver.tags.default_alpha(rows) * loss.stiffness
+    return float(alpha) if given else solver.tags.default_alpha(rows) * loss.typical_curvature
 
 
 def holds_out(source: DataSource, early_stopping: bool | str) -> bool:

@@ -13,7 +13,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data import DataSource
 from bochner.estimators.automatic.defaults import is_auto
 from bochner.estimators.automatic.scales import MANY_COLUMNS
-from bochner.kernels import Kernel, Stretched
+from bochner.kernels import ColumnScaled, Kernel
 from bochner.kernels.kernel import ShiftInvariant
 from bochner.posterior import ExactLikelihood, Hyper, Units, maximum
 from bochner.posterior.feature_posterior import LEAST_NOISE, ROUNDING
@@ -91,7 +91,7 @@ def _best(
     if mode is None:
         return setup.kernel, found.noise
     assert isinstance(inner, ShiftInvariant)
-    return found.amplitude * size * Stretched(inner, found.scales), found.noise
+    return found.amplitude * size * ColumnScaled(inner, found.scales), found.noise
 
 
 def _mode(estimator: KernelGaussianProcess, columns: int) -> str | None:

@@ -29,7 +29,7 @@ from bochner.features import (
     WhitenedBasis,
     map_of,
 )
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
 from bochner.validation import seed_of
 
@@ -94,12 +94,12 @@ def settled(
         default_kernel(features) if is_auto(estimator.kernel) else estimator.kernel,
         estimator.scales,
     )
-    if kernel.precomputed:
+    if isinstance(kernel, Precomputed):
         raise ValueError(
             "A Gaussian process needs the kernel's values at new rows, too; got "
             "kernel='precomputed'. Give the kernel itself, or a function k(A, B)."
         )
-    kernel = kernel.placed(estimator._names)
+    kernel = kernel.with_column_indices(estimator._names)
     features = features_for_table(features, estimator._table, kernel)
     scaling = _scaling(estimator, source, unscaled_columns(features, kernel, source.n_columns))
     first = GaussianProcessSetup(seed, kernel, None, scaling, Numbers.learn(y), FIRST_NOISE)  # type: ignore[arg-type]

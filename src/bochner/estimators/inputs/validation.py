@@ -103,7 +103,7 @@ class InputValidation(NamedComponents):
     def _seen_by(self, reset: bool) -> Kernel:
         """Return the kernel that the rows are for: the parameter, or after a fit the fitted one."""
         fitted = None if reset else self.__dict__.get("kernel_")
-        return fitted or Kernel.resolve(self._meant("kernel")).placed(self._names)
+        return fitted or Kernel.resolve(self._meant("kernel")).with_column_indices(self._names)
 
     def _numbers(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
         """Return rows and targets that are numbers, checked as scikit-learn does."""

@@ -19,7 +19,7 @@ from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.inputs.tables import Table, has_categories, validate_table
 from bochner.estimators.parameters.named_components import NamedComponents
 from bochner.features import DenseBasis, FeatureMap, prepare
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 from bochner.validation import require_count, require_jobs, require_memory, seed_of
 
 
@@ -65,12 +65,12 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Name
             self._table = Table.learn(X) if has_categories(X) else None
             X = self._validated(X, reset=True)
             kernel = Kernel.resolve(self._meant("kernel"))
-            if kernel.precomputed:
+            if isinstance(kernel, Precomputed):
                 raise ValueError(
                     "Features need the kernel's values at rows of their own; got "
                     "kernel='precomputed'. Give the kernel itself, or a function k(A, B)."
                 )
-            kernel = kernel.placed(self.__dict__.get("feature_names_in_"))
+            kernel = kernel.with_column_indices(self.__dict__.get("feature_names_in_"))
             kernel.require(X)
             features = features_for_table(self._features(), self._table, kernel)
             sample = ArraySource(X).sample(features.sample_rows(X.shape[0]), seed)

@@ -98,7 +98,9 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
         if self._table is not None:
             features = features.for_categories(self._table.categorical)
         sample = ArraySource(X).sample(SAMPLE_ROWS, seed)
-        kernel = Kernel.resolve(self.kernel).placed(self.__dict__.get("feature_names_in_"))
+        kernel = Kernel.resolve(self.kernel).with_column_indices(
+            self.__dict__.get("feature_names_in_")
+        )
         self.kernel_, basis = prepare(kernel, features, sample, seed)
         self.basis_: BinningBasis
         self.basis_, code = basis.extended(X)  # type: ignore[assignment]

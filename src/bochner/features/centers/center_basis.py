@@ -16,7 +16,7 @@ from bochner.data.batch import Batch
 from bochner.features.centers.kernel_matrix import KernelRows, kernel_matrix
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
-from bochner.kernels import Against, Kernel
+from bochner.kernels import Kernel, PreparedKernel
 from bochner.kernels.rows import dense
 
 ROUNDING = 1e-7  # of kernel values, relative to k(x, x)
@@ -35,7 +35,7 @@ class CenterBasis(DenseBasis):
     size: int
     _matrix: NDArray[Any] | None
     _numbers: NDArray[np.int64] | None
-    _against: Against | None
+    _against: PreparedKernel | None
     _factor: NDArray[np.float64] | None
 
     def __init__(
@@ -172,10 +172,10 @@ class CenterBasis(DenseBasis):
         return self._matrix
 
     @property
-    def against(self) -> Against:
+    def against(self) -> PreparedKernel:
         """What writes kernel values with the centres on one side."""
         if self._against is None:
-            self._against = self.kernel.against(self.centers)
+            self._against = self.kernel.prepared(self.centers)
         return self._against
 
     def forget(self) -> None:

@@ -17,7 +17,7 @@ from bochner.features.centers.center_basis import CenterBasis, PrecomputedBasis
 from bochner.features.centers.selection import CHOICES, Means
 from bochner.features.centring import Centring
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 from bochner.kernels.rows import dense
 
 CENTERS = 0xCE27E2  # keeps these draws apart from others of the same seed
@@ -115,7 +115,7 @@ class Centers(FeatureMap, name="centers"):
         """Return the basis; for all rows as centres the sample has to be all rows."""
         self._check()
         centring = (Centring.at_mean if kernel.centred else Centring.in_place)(sample.X, dtype)
-        if kernel.precomputed:
+        if isinstance(kernel, Precomputed):
             return self._of_columns(kernel, sample, centring, seed, memory)
         if self.given is not None:
             _require_columns(self._given(), sample.X.shape[1])

@@ -45,7 +45,7 @@ def kmeans(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
 
     For clusters that are nearest to no row, the rows that are farthest from a mean stand in.
     """
-    if kernel.measured(rows.shape[1]) != frozenset(range(rows.shape[1])):
+    if kernel.numeric_columns(rows.shape[1]) != frozenset(range(rows.shape[1])):
         raise ValueError(
             "Means of clusters are no categories, which this kernel compares: centres by 'kmeans' "
             f"need columns of numbers; got {kernel!r}. Choose 'uniform' or 'pivoted'."

@@ -20,6 +20,7 @@ from bochner.features.basis import Basis
 from bochner.features.centers.center_basis import CenterBasis
 from bochner.features.codes.kept_columns import TabulatedBasis
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+from bochner.kernels import Precomputed
 
 FEW_OUTPUTS = 32  # for which values need not be turned into double precision first
 WIDTH = 256  # columns that are turned into double precision at a time, to stay in the L2 cache
@@ -234,7 +235,7 @@ class WhitenedBasis(Basis):
 
 def exact_matrix(basis: CenterBasis, chosen: Any = slice(None)) -> NDArray[np.float64]:
     """Return k between chosen centres in double precision."""
-    if basis.kernel.precomputed:
+    if isinstance(basis.kernel, Precomputed):
         columns = basis.columns(basis.centers[chosen]).astype(np.float64)
         return np.ascontiguousarray(columns[:, chosen])
     rows = basis.centers[chosen].astype(np.float64)

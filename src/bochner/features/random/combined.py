@@ -21,9 +21,9 @@ from bochner.features.dense_basis import BLOCK
 from bochner.features.feature_map import MAPS, FeatureMap, map_of, whole_draws
 from bochner.features.random.random_basis import SPAN, RandomBasis
 from bochner.kernels import (
+    GeneralColumnScaled,
     GeneralProduct,
     GeneralScaled,
-    GeneralStretched,
     GeneralSum,
     Kernel,
     OnColumns,
@@ -182,13 +182,13 @@ class ProductBasis(CombinedBasis):
 class SeenBasis(RandomBasis):
     """The functions of another basis at rows as a kernel sees them."""
 
-    def __init__(self, inner: RandomBasis, kernel: GeneralStretched | OnColumns) -> None:
+    def __init__(self, inner: RandomBasis, kernel: GeneralColumnScaled | OnColumns) -> None:
         self.inner, self.kernel, self.atom = inner, kernel, inner.atom
         self.size, self.dtype = inner.size, inner.dtype
 
     def encode(self, X: Any) -> Any:
         """Return the code of the rows that are seen."""
-        return self.inner.encode(self.kernel.seen(checked_rows(X)))
+        return self.inner.encode(self.kernel.transform(checked_rows(X)))
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1."""
@@ -291,8 +291,8 @@ class SeenFeatures(FeatureMap):
         memory: int | None = None,
     ) -> SeenBasis:
         """Return the basis of the kernel that is stretched, or that sees some columns."""
-        assert isinstance(kernel, GeneralStretched | OnColumns)  # no others have these features
-        rows = replace(sample, X=kernel.seen(checked_rows(sample.X)))
+        assert isinstance(kernel, GeneralColumnScaled | OnColumns)  # no others have these features
+        rows = replace(sample, X=kernel.transform(checked_rows(sample.X)))
         inner = random_basis(kernel.kernel, self.size, rows, seed, dtype, memory)
         return SeenBasis(inner, kernel)
 
@@ -302,7 +302,7 @@ MAPS.update(
         GeneralSum: SumFeatures,
         GeneralScaled: SumFeatures,
         GeneralProduct: ProductFeatures,
-        GeneralStretched: SeenFeatures,
+        GeneralColumnScaled: SeenFeatures,
         OnColumns: SeenFeatures,
     }
 )

@@ -1,201 +1,69 @@
-"""Sums, products and multiples of kernels."""
+"""Sums, products and multiples of kernels.
+
+`KernelPair` and `KernelMultiple` hold what is true of any kernels. `Sum`, `Product` and `Scaled`
+add the spectral measure, which the result has if its parts are shift-invariant.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
+from bochner.kernels.given.function_kernel import Precomputed
 from bochner.kernels.kernel import (
     Kernel,
     Separable,
     ShiftInvariant,
+    constructor,
     is_separable,
-    part,
     separable,
-    shift_invariant,
 )
-from bochner.kernels.prepared import Against, Combined, Moved, Multiplied
-from bochner.kernels.rows import Array, Rows, centred, mean
+from bochner.kernels.prepared import (
+    PreparedKernel,
+    PreparedMultiple,
+    PreparedPair,
+    PreparedTransform,
+)
+from bochner.kernels.rows import Array, Rows, centred, dense, mean
 from bochner.validation import FINITE, require_positive
 
 
+def shift_invariant(kernel: Any) -> ShiftInvariant:
+    """Return the kernel, or raise a ValueError if it has no spectral measure."""
+    if isinstance(kernel, ShiftInvariant):
+        return kernel
+    raise ValueError(
+        "Sum, Product, Scaled, ColumnScaled and Mapped are made of shift-invariant kernels, as "
+        f"Gaussian, Laplacian and Matern are; got {kernel!r}. Write left + right, left * right, "
+        "2 * kernel or kernel.column_scaled(scales), which take any kernel."
+    )
+
+
+def part_of(whole: Kernel, kernel: Any) -> Kernel:
+    """Return the kernel, or raise a ValueError if it cannot be part of the composite `whole`."""
+    if isinstance(whole, ShiftInvariant):
+        return shift_invariant(kernel)
+    if isinstance(kernel, Kernel) and not isinstance(kernel, Precomputed):
+        return kernel
+    raise ValueError(
+        "Kernels are made of kernels that can be evaluated at any rows; got "
+        f"{kernel!r}. Combine the matrices themselves and give them with kernel='precomputed'."
+    )
+
+
+def all_shift_invariant(*kernels: Kernel) -> bool:
+    """Whether a kernel made of these has a spectral measure."""
+    return all(isinstance(kernel, ShiftInvariant) for kernel in kernels)
+
+
 @dataclass
-class Pair(ShiftInvariant):
+class KernelPair(Kernel):
     """A kernel made of two kernels, whose values an `operation` combines."""
-
-    left: ShiftInvariant
-    right: ShiftInvariant
-
-    operation: ClassVar[np.ufunc]
-
-    def check(self) -> None:
-        """Raise a ValueError if a part cannot be used."""
-        shift_invariant(self.left).check()
-        shift_invariant(self.right).check()
-
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy with both parts resolved."""
-        self.check()
-        return replace(self, left=self.left.resolved(X, rng), right=self.right.resolved(X, rng))
-
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return the tiles of both parts, combined."""
-        return self.operation(self.left.tile(A, B), self.right.tile(A, B))  # type: ignore[no-any-return]
-
-    def against(self, B: Rows) -> Against:
-        """Return k(., B) with both parts prepared."""
-        return Combined(self.left.against(B), self.right.against(B), self.operation)
-
-
-@dataclass
-class Sum(Pair, Separable):
-    """The sum of two kernels, k(a, b) = left(a, b) + right(a, b).
-
-    Its spectral measure is a mixture: each frequency is drawn from one of the two, with
-    probabilities in proportion to their variances.
-
-    Parameters
-    ----------
-    left, right : ShiftInvariant
-        The kernels that are added.
-
-    Examples
-    --------
-    >>> from bochner.kernels import Gaussian, Laplacian
-    >>> kernel = Gaussian(1.0) + Laplacian(3.0)
-    >>> kernel([[0.0]], [[0.0], [3.0]]).round(4)
-    array([[2.   , 0.379]])
-    """
-
-    operation: ClassVar[np.ufunc] = np.add
-
-    @property
-    def variance(self) -> float:
-        """The sum of the variances."""
-        return self.left.variance + self.right.variance
-
-    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw each frequency from the left or from the right."""
-        left = self.left.frequencies(n_columns, size, rng)
-        right = self.right.frequencies(n_columns, size, rng)
-        return self._mixed(left, right, rng)
-
-    @property
-    def has_pitches(self) -> bool:
-        """Whether both parts have them."""
-        return is_separable(self.left) and is_separable(self.right)
-
-    def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw each grid from the left or from the right."""
-        left = separable(self.left).pitches(n_columns, size, rng)
-        right = separable(self.right).pitches(n_columns, size, rng)
-        return self._mixed(left, right, rng)
-
-    def _mixed(
-        self, left: NDArray[np.float64], right: NDArray[np.float64], rng: Random
-    ) -> NDArray[np.float64]:
-        share = self.left.variance / self.variance
-        return np.where(rng.uniform(left.shape[1]) < share, left, right)
-
-
-@dataclass
-class Product(Pair):
-    """The product of two kernels, k(a, b) = left(a, b) right(a, b).
-
-    Its spectral measure is a convolution: a frequency is the sum of one of each.
-
-    Parameters
-    ----------
-    left, right : ShiftInvariant
-        The kernels that are multiplied.
-
-    Examples
-    --------
-    >>> from bochner.kernels import Gaussian
-    >>> kernel = Gaussian(1.0) * Gaussian(1.0)
-    >>> kernel([[0.0]], [[0.0], [1.0]]).round(4)
-    array([[1.    , 0.3679]])
-    """
-
-    operation: ClassVar[np.ufunc] = np.multiply
-
-    @property
-    def variance(self) -> float:
-        """The product of the variances."""
-        return self.left.variance * self.right.variance
-
-    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Add a frequency of the left and one of the right."""
-        left = self.left.frequencies(n_columns, size, rng)
-        return left + self.right.frequencies(n_columns, size, rng)
-
-
-@dataclass
-class Scaled(ShiftInvariant, Separable):
-    """A multiple of a kernel, k(a, b) = factor * kernel(a, b).
-
-    Parameters
-    ----------
-    kernel : ShiftInvariant
-        The kernel that is multiplied.
-    factor : float
-        A positive number.
-
-    Examples
-    --------
-    >>> from bochner.kernels import Gaussian
-    >>> kernel = 3 * Gaussian(1.0)
-    >>> kernel([[0.0]], [[0.0], [1.0]]).round(4)
-    array([[3.    , 1.8196]])
-    """
-
-    kernel: ShiftInvariant
-    factor: float
-
-    @property
-    def variance(self) -> float:
-        """The factor times the variance of the kernel."""
-        return self.factor * self.kernel.variance
-
-    def check(self) -> None:
-        """Raise a ValueError if the factor or the kernel cannot be used."""
-        require_positive("The factor of Scaled", self.factor, FINITE)
-        shift_invariant(self.kernel).check()
-
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy with its kernel resolved."""
-        self.check()
-        return replace(self, kernel=self.kernel.resolved(X, rng))
-
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return the factor times the kernel's tile."""
-        return float(self.factor) * self.kernel.tile(A, B)
-
-    def against(self, B: Rows) -> Against:
-        """Return k(., B) with the kernel prepared."""
-        return Multiplied(self.kernel.against(B), self.factor)
-
-    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw from the kernel: the factor is in the variance."""
-        return self.kernel.frequencies(n_columns, size, rng)
-
-    @property
-    def has_pitches(self) -> bool:
-        """Whether the kernel has them."""
-        return is_separable(self.kernel)
-
-    def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw from the kernel: the factor is in the variance."""
-        return separable(self.kernel).pitches(n_columns, size, rng)
-
-
-@dataclass
-class GeneralPair(Kernel):
-    """A kernel made of two kernels of any kind, whose values an `operation` combines."""
 
     left: Kernel
     right: Kernel
@@ -203,14 +71,14 @@ class GeneralPair(Kernel):
     operation: ClassVar[np.ufunc]
 
     @property
-    def centred(self) -> bool:  # type: ignore[override]
-        """Whether neither part sees a shift of the rows."""
+    def centred(self) -> bool:
+        """Whether both parts stay the same if all rows are shifted."""
         return self.left.centred and self.right.centred
 
     def check(self) -> None:
         """Raise a ValueError if a part cannot be used."""
-        part(self.left).check()
-        part(self.right).check()
+        part_of(self, self.left).check()
+        part_of(self, self.right).check()
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy with both parts resolved."""
@@ -221,27 +89,36 @@ class GeneralPair(Kernel):
         """Return the matrices of both parts, combined."""
         return np.asarray(self.operation(self.left.matrix(A, B), self.right.matrix(A, B)), A.dtype)
 
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return the tiles of both parts, combined."""
-        out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-        self.against(B).fill(A, 0, B.shape[0], out)
-        return out
-
-    def against(self, B: Rows) -> Against:
-        """Return k(., B) with both parts prepared, each where it is exact."""
-        return Combined(_against(self.left, B), _against(self.right, B), self.operation)
+    def prepared(self, B: Rows) -> PreparedKernel:
+        """Return k(., B) with both parts prepared."""
+        return PreparedPair(self._part(self.left, B), self._part(self.right, B), self.operation)
 
     def diagonal(self, A: Rows) -> Array:
         """Return the diagonals of both parts, combined."""
         return np.asarray(self.operation(self.left.diagonal(A), self.right.diagonal(A)))
 
+    def _part(self, kernel: Kernel, B: Rows) -> PreparedKernel:
+        """Return a part prepared, for centred rows if only the other part forbids to centre them.
+
+        Far from the origin products of rows would lose the digits of their differences.
+        """
+        centre = mean(B) if kernel.centred and not self.centred else None
+        if centre is None:
+            return kernel.prepared(B)
+        centred_kernel = kernel.prepared(centred(B, centre))
+        return PreparedTransform(centred_kernel, partial(_dense_centred, centre=centre))
+
+
+def _dense_centred(X: Rows, centre: Array) -> Array:
+    return dense(X) - centre
+
 
 @dataclass
-class GeneralSum(GeneralPair):
+class GeneralSum(KernelPair):
     """The sum of two kernels of any kind, k(a, b) = left(a, b) + right(a, b).
 
-    It is what ``left + right`` makes where not both are shift-invariant; `Sum` is for those. A sum
-    of kernels is one: both matrices are positive semi-definite.
+    ``left + right`` makes it unless both are shift-invariant, for which there is `Sum`. A sum of
+    kernels is a kernel: both matrices are positive semi-definite.
 
     Parameters
     ----------
@@ -261,11 +138,11 @@ class GeneralSum(GeneralPair):
 
 
 @dataclass
-class GeneralProduct(GeneralPair):
+class GeneralProduct(KernelPair):
     """The product of two kernels of any kind, k(a, b) = left(a, b) right(a, b).
 
-    It is what ``left * right`` makes where not both are shift-invariant; `Product` is for those. A
-    product of kernels is one (Schur 1911).
+    ``left * right`` makes it unless both are shift-invariant, for which there is `Product`. A
+    product of kernels is a kernel (Schur 1911).
 
     Parameters
     ----------
@@ -285,11 +162,134 @@ class GeneralProduct(GeneralPair):
 
 
 @dataclass
-class GeneralScaled(Kernel):
+class Sum(ShiftInvariant, Separable, KernelPair):
+    """The sum of two shift-invariant kernels, k(a, b) = left(a, b) + right(a, b).
+
+    Its spectral measure is a mixture: each frequency is drawn from one of the two, with
+    probabilities in proportion to their variances.
+
+    Parameters
+    ----------
+    left, right : ShiftInvariant
+        The kernels that are added.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Gaussian, Laplacian
+    >>> kernel = Gaussian(1.0) + Laplacian(3.0)
+    >>> kernel([[0.0]], [[0.0], [3.0]]).round(4)
+    array([[2.   , 0.379]])
+    """
+
+    left: ShiftInvariant
+    right: ShiftInvariant
+
+    operation: ClassVar[np.ufunc] = np.add
+
+    @property
+    def variance(self) -> float:
+        """The sum of the variances."""
+        return self.left.variance + self.right.variance
+
+    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw each frequency from the left or from the right kernel."""
+        left = self.left.frequencies(n_columns, size, rng)
+        right = self.right.frequencies(n_columns, size, rng)
+        return self._mixed(left, right, rng)
+
+    @property
+    def has_pitches(self) -> bool:
+        """Whether both parts have them."""
+        return is_separable(self.left) and is_separable(self.right)
+
+    def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw each grid from the left or from the right kernel."""
+        left = separable(self.left).pitches(n_columns, size, rng)
+        right = separable(self.right).pitches(n_columns, size, rng)
+        return self._mixed(left, right, rng)
+
+    def _mixed(
+        self, left: NDArray[np.float64], right: NDArray[np.float64], rng: Random
+    ) -> NDArray[np.float64]:
+        share = self.left.variance / self.variance
+        return np.where(rng.uniform(left.shape[1]) < share, left, right)
+
+
+@dataclass
+class Product(ShiftInvariant, KernelPair):
+    """The product of two shift-invariant kernels, k(a, b) = left(a, b) right(a, b).
+
+    Its spectral measure is a convolution: a frequency is the sum of one of each.
+
+    Parameters
+    ----------
+    left, right : ShiftInvariant
+        The kernels that are multiplied.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Gaussian
+    >>> kernel = Gaussian(1.0) * Gaussian(1.0)
+    >>> kernel([[0.0]], [[0.0], [1.0]]).round(4)
+    array([[1.    , 0.3679]])
+    """
+
+    left: ShiftInvariant
+    right: ShiftInvariant
+
+    operation: ClassVar[np.ufunc] = np.multiply
+
+    @property
+    def variance(self) -> float:
+        """The product of the variances."""
+        return self.left.variance * self.right.variance
+
+    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Add a frequency of the left kernel and one of the right."""
+        left = self.left.frequencies(n_columns, size, rng)
+        return left + self.right.frequencies(n_columns, size, rng)
+
+
+@dataclass
+class KernelMultiple(Kernel):
+    """A kernel times a positive number."""
+
+    kernel: Kernel
+    factor: float
+
+    @property
+    def centred(self) -> bool:
+        """Whether the kernel stays the same if all rows are shifted."""
+        return self.kernel.centred
+
+    def check(self) -> None:
+        """Raise a ValueError if the factor or the kernel cannot be used."""
+        require_positive(f"The factor of {type(self).__name__}", self.factor, FINITE)
+        part_of(self, self.kernel).check()
+
+    def resolved(self, X: Rows, rng: Random) -> Self:
+        """Return a copy with its kernel resolved."""
+        self.check()
+        return replace(self, kernel=self.kernel.resolved(X, rng))
+
+    def matrix(self, A: Rows, B: Rows) -> Array:
+        """Return the factor times the kernel's matrix."""
+        return float(self.factor) * self.kernel.matrix(A, B)
+
+    def prepared(self, B: Rows) -> PreparedKernel:
+        """Return k(., B) with the kernel prepared."""
+        return PreparedMultiple(self.kernel.prepared(B), self.factor)
+
+    def diagonal(self, A: Rows) -> Array:
+        """Return the factor times the kernel's diagonal."""
+        return float(self.factor) * self.kernel.diagonal(A)
+
+
+@dataclass
+class GeneralScaled(KernelMultiple):
     """A multiple of a kernel of any kind, k(a, b) = factor * kernel(a, b).
 
-    It is what ``factor * kernel`` makes where the kernel is not shift-invariant; `Scaled` is for
-    those.
+    ``factor * kernel`` makes it unless the kernel is shift-invariant, for which there is `Scaled`.
 
     Parameters
     ----------
@@ -306,44 +306,64 @@ class GeneralScaled(Kernel):
     array([[3., 6.]])
     """
 
-    kernel: Kernel
-    factor: float
+
+@dataclass
+class Scaled(ShiftInvariant, Separable, KernelMultiple):
+    """A multiple of a shift-invariant kernel, k(a, b) = factor * kernel(a, b).
+
+    Parameters
+    ----------
+    kernel : ShiftInvariant
+        The kernel that is multiplied.
+    factor : float
+        A positive number.
+
+    Examples
+    --------
+    >>> from bochner.kernels import Gaussian
+    >>> kernel = 3 * Gaussian(1.0)
+    >>> kernel([[0.0]], [[0.0], [1.0]]).round(4)
+    array([[3.    , 1.8196]])
+    """
+
+    kernel: ShiftInvariant
 
     @property
-    def centred(self) -> bool:  # type: ignore[override]
-        """Whether the kernel does not see a shift of the rows."""
-        return self.kernel.centred
+    def variance(self) -> float:
+        """The factor times the variance of the kernel."""
+        return self.factor * self.kernel.variance
 
-    def check(self) -> None:
-        """Raise a ValueError if the factor or the kernel cannot be used."""
-        require_positive("The factor of GeneralScaled", self.factor, FINITE)
-        part(self.kernel).check()
+    def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw from the kernel: the factor is in the variance."""
+        return self.kernel.frequencies(n_columns, size, rng)
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy with its kernel resolved."""
-        self.check()
-        return replace(self, kernel=self.kernel.resolved(X, rng))
+    @property
+    def has_pitches(self) -> bool:
+        """Whether the kernel has them."""
+        return is_separable(self.kernel)
 
-    def matrix(self, A: Rows, B: Rows) -> Array:
-        """Return the factor times the kernel's matrix."""
-        return float(self.factor) * self.kernel.matrix(A, B)
-
-    def tile(self, A: Rows, B: Rows) -> Array:
-        """Return the factor times the kernel's tile."""
-        return float(self.factor) * self.kernel.tile(A, B)
-
-    def against(self, B: Rows) -> Against:
-        """Return k(., B) with the kernel prepared."""
-        return Multiplied(self.kernel.against(B), self.factor)
-
-    def diagonal(self, A: Rows) -> Array:
-        """Return the factor times the kernel's diagonal."""
-        return float(self.factor) * self.kernel.diagonal(A)
+    def pitches(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
+        """Draw from the kernel: the factor is in the variance."""
+        return separable(self.kernel).pitches(n_columns, size, rng)
 
 
-def _against(kernel: Kernel, B: Rows) -> Against:
-    """Return k(., B), of a kernel that does not see it with the rows moved to where it is exact."""
-    centre = mean(B) if kernel.centred else None
-    if centre is None:
-        return kernel.against(B)
-    return Moved(kernel.against(centred(B, centre)), centre)
+@constructor
+def add(left: Kernel, right: Kernel) -> Kernel:
+    """Return left + right."""
+    kind: Any = Sum if all_shift_invariant(left, right) else GeneralSum
+    return kind(left, right)  # type: ignore[no-any-return]
+
+
+@constructor
+def multiply(left: Kernel, right: Kernel) -> Kernel:
+    """Return left * right."""
+    kind: Any = Product if all_shift_invariant(left, right) else GeneralProduct
+    return kind(left, right)  # type: ignore[no-any-return]
+
+
+@constructor
+def scale(kernel: Kernel, factor: float) -> Kernel:
+    """Return factor * kernel."""
+    require_positive("The factor of a kernel", factor, FINITE)
+    kind: Any = Scaled if all_shift_invariant(kernel) else GeneralScaled
+    return kind(kernel, factor)  # type: ignore[no-any-return]

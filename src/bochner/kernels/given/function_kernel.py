@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import RLock
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.kernel import Kernel
+from bochner.kernels.kernel import Kernel, constructor
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 
 ROWS = 512  # for which the function is asked at once
@@ -101,6 +101,12 @@ class FunctionKernel(Kernel):
         return values
 
 
+@constructor
+def from_function(function: Callable[[Any, Any], Any]) -> FunctionKernel:
+    """Return the kernel of a function."""
+    return FunctionKernel(function)
+
+
 @dataclass
 class Precomputed(Kernel, name="precomputed"):
     """The kernel of rows that hold its values: column j of a row x is k(x, c_j).
@@ -113,11 +119,9 @@ class Precomputed(Kernel, name="precomputed"):
     Examples
     --------
     >>> from bochner.kernels import Kernel
-    >>> Kernel.resolve("precomputed").precomputed
-    True
+    >>> Kernel.resolve("precomputed")
+    Precomputed()
     """
-
-    precomputed: ClassVar[bool] = True
 
     def check(self) -> None:
         """Do nothing: there are no parameters."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.products import product
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.kernel import Kernel
-from bochner.kernels.prepared import Against
+from bochner.kernels.kernel import Kernel, parts
+from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 from bochner.validation import require_count
 
@@ -96,9 +96,9 @@ class RandomProcess(Kernel):
             units += 1
         return (total / (units * UNIT)).astype(A.dtype)
 
-    def against(self, B: Rows) -> Against:
+    def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with phi of the rows `B` prepared."""
-        return ProcessAgainst.of(self, B)
+        return PreparedProcess.of(self, B)
 
     def diagonal(self, A: Rows) -> Array:
         """Return the mean of phi(omega, a)^2 over the draws."""
@@ -146,7 +146,7 @@ class RandomProcess(Kernel):
 
 
 @dataclass(frozen=True, eq=False)
-class ProcessAgainst(Against):
+class PreparedProcess(PreparedKernel):
     """Means over draws whose functions have been evaluated at the rows that stay."""
 
     kernel: RandomProcess
@@ -154,7 +154,7 @@ class ProcessAgainst(Against):
     values: list[Array]
 
     @classmethod
-    def of(cls, kernel: RandomProcess, B: Rows) -> ProcessAgainst:
+    def of(cls, kernel: RandomProcess, B: Rows) -> PreparedProcess:
         """Evaluate all draws at the rows `B`."""
         omegas = list(kernel._omegas(B.shape[1]))
         return cls(kernel, omegas, [kernel.values(omega, B).astype(B.dtype) for omega in omegas])
@@ -169,5 +169,4 @@ class ProcessAgainst(Against):
 
 def is_random(kernel: Kernel) -> bool:
     """Whether a kernel, or one that it is made of, is known by random functions alone."""
-    parts = [value for value in vars(kernel).values() if isinstance(value, Kernel)]
-    return isinstance(kernel, RandomProcess) or any(map(is_random, parts))
+    return isinstance(kernel, RandomProcess) or any(map(is_random, parts(kernel).values()))

@@ -99,7 +99,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
         """
         centers = problem.basis
         if isinstance(centers, CenterBasis):
-            rounding = np.finfo(centers.dtype).eps ** 2 * problem.loss.stiffness
+            rounding = np.finfo(centers.dtype).eps ** 2 * problem.loss.typical_curvature
             jitter = ROUNDINGS * rounding / self._posed(problem).alpha
             whitened = WhitenedBasis(centers, max(float(jitter), SMALLEST))
             return whitened.tabulated(problem.rows, memory)
@@ -143,7 +143,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
         """Return the problem with a ridge that is not lost in the rounding of the kernel."""
         basis = problem.basis.plain
         assert isinstance(basis, CenterBasis)
-        least = LEAST_RIDGE * float(np.finfo(basis.dtype).eps) * problem.loss.stiffness
+        least = LEAST_RIDGE * float(np.finfo(basis.dtype).eps) * problem.loss.typical_curvature
         return replace(problem, alpha=max(problem.alpha, least))
 
     def _method(self, problem: Problem) -> Solver[NystroemState]:
