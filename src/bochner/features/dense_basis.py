@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.products import add_row_products
 from bochner.compute.pool import each_tile, sum_tiles
+from bochner.data.batch import Batch
 from bochner.features.basis import Basis, Code
 
 # A tile of 256 rows and 1,024 columns fills an L2 cache of 1 MiB. Every tile has the same height,
@@ -50,6 +51,10 @@ class DenseBasis(Basis):
     @abstractmethod
     def fill(self, code: Code, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1 at some rows into the C-contiguous `out`."""
+
+    def encode_batch(self, batch: Batch) -> Code:
+        """Return the code of a batch; a basis may look up rows by their numbers."""
+        return self.encode(batch.X)
 
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Cut the functions into spans that are worked on one after the other, for all rows."""
@@ -126,15 +131,6 @@ class DenseBasis(Basis):
             return np.concatenate([weights @ np.square(block) for _, _, block in blocks])
 
         total += sum_tiles(tile, code.shape[0], ROWS, (size,))
-
-    def tabulated(self, rows: int | None, memory: int) -> Basis:
-        """Return a basis that keeps its columns, if those of all rows fit into `memory` bytes."""
-        from bochner.features.codes.kept_columns import TabulatedBasis  # it is built on this one
-
-        if self.size is None or rows is None:
-            return self
-        fits = rows * self.size * self.dtype.itemsize <= memory
-        return TabulatedBasis(self) if fits else self
 
     def _write(
         self, code: Code, first: int, last: int, out: NDArray[Any], top: int, bottom: int

@@ -46,11 +46,19 @@ class FeatureMap(Component, ABC, family="features"):
         """
 
     def takes(self, kernel: Kernel) -> bool:
-        """Whether there are such features of a kernel."""
+        """Whether these features exist for a kernel."""
         return isinstance(kernel, self.kernel_type)
 
-    def required(self, kernel: Kernel) -> Any:
-        """Return the kernel, or refuse one that these features are not made for."""
+    def sample_rows(self, rows: int | None) -> int:
+        """Return how many rows `build` needs to see of `rows`, None if that number is unknown."""
+        return SAMPLE_ROWS
+
+    def scaled(self, scaling: Scaling) -> FeatureMap:
+        """Return the same map for scaled rows."""
+        return self
+
+    def _checked_kernel(self, kernel: Kernel) -> Any:
+        """Return the kernel; raise if these features do not exist for it."""
         if isinstance(kernel, self.kernel_type):
             return kernel
         recipes = {name: recipe() for name, recipe in Kernel.registry.items()}
@@ -62,42 +70,58 @@ class FeatureMap(Component, ABC, family="features"):
             "belong to a kernel, 'centers' take any."
         )
 
+
+class GrowingFeatureMap(FeatureMap):
+    """Features that take categorical columns, and whose basis may grow during a fit."""
+
+    @abstractmethod
     def categories(self, n_columns: int) -> tuple[int, ...]:
-        """Return those of so many columns that hold categories, none by default."""
-        return ()
+        """Return which of `n_columns` columns are categorical."""
 
-    def for_categories(self, columns: tuple[int, ...]) -> FeatureMap:
-        """Return the same map for rows of which some columns hold categories, if it can do that."""
-        raise ValueError(
-            f"{type(self).__name__} features need columns of numbers; got columns of text or "
-            f"categories, {', '.join(map(str, columns))}. Encode them first (OneHotEncoder), or "
-            "use features='binning', which takes them as they are, or a kernel that compares them: "
-            "Delta().on(columns)."
-        )
+    @abstractmethod
+    def with_categories(self, columns: tuple[int, ...]) -> GrowingFeatureMap:
+        """Return the same map with these columns categorical, too."""
 
-    def sample_rows(self, rows: int | None) -> int:
-        """Return how many of so many rows (None: nobody knows) `build` wants to see."""
-        return SAMPLE_ROWS
+    @abstractmethod
+    def numeric_rows(self, X: Any) -> Any:
+        """Return rows with numbers in place of categories, for distances between rows."""
 
-    def scaled(self, scaling: Scaling) -> FeatureMap:
-        """Return the same map for rows that have been scaled."""
-        return self
-
-    def begun(
+    @abstractmethod
+    def initial_basis(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int, seconds: float | None = None
     ) -> Basis:
-        """Return the basis for a fit to so many rows, times outputs, in at most these seconds."""
-        return basis
+        """Return the basis that a fit starts with, for `rows` rows times outputs.
 
-    def grown(
+        It is small enough for a fit of at most `seconds`.
+        """
+
+    @abstractmethod
+    def larger_basis(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int | None = None
     ) -> Basis | None:
-        """Return a larger basis of the same kind to go on with; None if it is to stay as it is."""
-        return None
+        """Return a larger basis of the same kind to continue with; None if there is none."""
 
-    def as_numbers(self, X: Any) -> Any:
-        """Return rows between which distances mean something: those of the data as they are."""
-        return X
+
+def categories_of(features: FeatureMap, n_columns: int) -> tuple[int, ...]:
+    """Return which of `n_columns` columns a feature map takes as categorical."""
+    return features.categories(n_columns) if isinstance(features, GrowingFeatureMap) else ()
+
+
+def numeric_rows(features: FeatureMap, X: Any) -> Any:
+    """Return rows in which distances have a meaning, for the default of a bandwidth."""
+    return features.numeric_rows(X) if isinstance(features, GrowingFeatureMap) else X
+
+
+def for_categories(features: FeatureMap, columns: tuple[int, ...]) -> FeatureMap:
+    """Return the map for rows with these categorical columns; raise if it takes only numbers."""
+    if isinstance(features, GrowingFeatureMap):
+        return features.with_categories(columns)
+    raise ValueError(
+        f"{type(features).__name__} features need columns of numbers; got columns of text or "
+        f"categories, {', '.join(map(str, columns))}. Encode them first (OneHotEncoder), or "
+        "use features='binning', which takes them as they are, or a kernel that compares them: "
+        "Delta().on(columns)."
+    )
 
 
 def _spoken(kinds: Any) -> str:
@@ -116,7 +140,7 @@ def prepare(
 ) -> tuple[Kernel, Basis]:
     """Return the kernel with its defaults taken from the sample, and the basis made from it."""
     features = FeatureMap.resolve(features)
-    kernel = Kernel.resolve(kernel).resolved(features.as_numbers(sample.X), Random(seed))
+    kernel = Kernel.resolve(kernel).resolved(numeric_rows(features, sample.X), Random(seed))
     return kernel, features.build(kernel, sample, seed, dtype, memory)
 
 

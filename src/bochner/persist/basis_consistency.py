@@ -171,7 +171,7 @@ def _wrapped(value: Any) -> None:
 
 def _whitened(value: Any) -> None:
     _wrapped(value)
-    require(isinstance(value.inner.plain, CenterBasis), "it has no centres")
+    require(isinstance(value.inner.for_prediction, CenterBasis), "it has no centres")
 
 
 def _selected(value: Any) -> None:

@@ -13,6 +13,7 @@ from bochner.data import Batch, Scaling, Warping
 from bochner.estimators.inputs.targets import Labels, Targets
 from bochner.estimators.machines.calibration import UNCALIBRATED, Calibration, is_likelihood
 from bochner.features import Basis, BinningDiagnostics, FeatureMap
+from bochner.features.feature_map import GrowingFeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
@@ -93,12 +94,16 @@ class Setup:
     def begun(self, rows: int, seconds: float | None) -> Setup:
         """Return the same with as large a basis as so many rows take in a moment."""
         work = rows * self.targets.outputs
-        basis = self.features.begun(self.basis, self.kernel, self.seed, work, seconds)
+        if not isinstance(self.features, GrowingFeatureMap):
+            return self
+        basis = self.features.initial_basis(self.basis, self.kernel, self.seed, work, seconds)
         return replace(self, basis=basis)
 
     def grown(self, rows: int | None) -> Setup | None:
         """Return the same with a larger basis for so many rows, None if there is none."""
-        basis = self.features.grown(self.basis, self.kernel, self.seed, rows)
+        if not isinstance(self.features, GrowingFeatureMap):
+            return None
+        basis = self.features.larger_basis(self.basis, self.kernel, self.seed, rows)
         return None if basis is None else replace(self, basis=basis)
 
     def require(self, recipe: str) -> None:

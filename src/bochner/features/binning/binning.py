@@ -15,7 +15,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.basis import Basis
 from bochner.features.binning.binning_basis import BinningBasis, Grid
-from bochner.features.feature_map import FeatureMap
+from bochner.features.feature_map import GrowingFeatureMap
 from bochner.kernels import Kernel, Separable
 from bochner.kernels.kernel import is_separable, separable
 
@@ -27,7 +27,7 @@ GRID = 0x6121D  # keeps the draws of grids apart from others of the same seed
 
 
 @dataclass
-class Binning(FeatureMap, name="binning"):
+class Binning(GrowingFeatureMap, name="binning"):
     """Random binning features of a kernel that is a product over the columns.
 
     Grid r cuts column j into intervals of a random pitch at a random place. phi(x) has one entry
@@ -99,12 +99,12 @@ class Binning(FeatureMap, name="binning"):
             raise ValueError(_expected_categorical(self.categorical, n_columns))
         return tuple(int(j) for j in numbers)
 
-    def for_categories(self, columns: tuple[int, ...]) -> Binning:
+    def with_categories(self, columns: tuple[int, ...]) -> Binning:
         """Return the same for rows in which these columns, too, are categories."""
         before = () if isinstance(self.categorical, str) else tuple(self.categorical)
         return replace(self, categorical=tuple(sorted({*before, *columns})))
 
-    def begun(
+    def initial_basis(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int, seconds: float | None = None
     ) -> BinningBasis:
         """Return the basis with as many grids as are a matter of seconds, if that is open."""
@@ -114,7 +114,7 @@ class Binning(FeatureMap, name="binning"):
             basis = self._doubled(basis, kernel, seed)
         return basis
 
-    def grown(
+    def larger_basis(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int | None = None
     ) -> BinningBasis | None:
         """Return the basis with twice as many grids, if their number is open and work allows it."""
@@ -132,7 +132,7 @@ class Binning(FeatureMap, name="binning"):
         categorical = self.categories(basis.n_columns)
         return basis.with_grids(tuple(draw(categorical, seed, r) for r in range(known, 2 * known)))
 
-    def as_numbers(self, X: Any) -> Any:
+    def numeric_rows(self, X: Any) -> Any:
         """Return rows whose categories are numbers about as far apart, for a median of distances.
 
         Two random rows differ in a categorical column with probability q = 1 - sum_c p_c^2; here

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bochner.compute.bins.fingerprints import FURTHEST, BinTable, Columns, fingerprints
 from bochner.compute.bins.sums import gather, scatter, tally
 from bochner.compute.pool import each_tile
-from bochner.features.basis import Basis
+from bochner.features.basis import Basis, GrowingBasis
 
 ENCODED_ROWS = 16_384  # at a time: a grid's table stays in the cache meanwhile
 
@@ -33,7 +33,7 @@ class Grid:
     multiplier: NDArray[np.uint64]
 
 
-class BinningBasis(Basis):
+class BinningBasis(GrowingBasis):
     """Functions sqrt(variance / grids) * [x lies in bin b of grid r], for bins that have been met.
 
     The functions are numbered grid by grid, within a grid in the order in which their bins were
@@ -89,8 +89,8 @@ class BinningBasis(Basis):
         counts = np.array([len(table) for table in tables], np.int64)
         return BinningBasis(self.grids, self.variance, self.memory, tables, counts), code
 
-    def settle(self) -> None:
-        """Give back room that the tables have kept for more bins."""
+    def release_spare_memory(self) -> None:
+        """Free the memory that the tables have reserved for more bins."""
         each_tile(lambda r, _: self.tables[r].settle(), len(self.tables), 1)
 
     def evaluate(
@@ -108,10 +108,10 @@ class BinningBasis(Basis):
     ) -> NDArray[Any]:
         """Return the sums of G over the rows of each bin times the height, in the dtype of G."""
         total = np.zeros((self.size, G.shape[1]), G.dtype)
-        self.accumulate(code, G, total)
+        self.add_projection(code, G, total)
         return total[start : self.end(stop)]
 
-    def accumulate(self, code: NDArray[np.int32], G: NDArray[Any], total: NDArray[Any]) -> None:
+    def add_projection(self, code: NDArray[np.int32], G: NDArray[Any], total: NDArray[Any]) -> None:
         """Add the sums of G over the rows of each bin, times the height, to `total`."""
         scatter(code.T, self.starts, G.astype(np.float64, copy=False), total, self.height)
 
@@ -126,7 +126,7 @@ class BinningBasis(Basis):
         """Add the number of rows in each bin to `total`."""
         tally(code.T, self.starts, total)
 
-    def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
+    def embed_weights(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
         """Return the weights of an earlier basis, so scaled that the function is the same."""
         assert isinstance(before, BinningBasis)  # solvers hand in the basis they had
         if np.array_equal(self.starts, before.starts):

@@ -70,7 +70,7 @@ class CenterBasis(DenseBasis):
         self.kernel.require(X)
         return code
 
-    def coded(self, batch: Batch) -> Any:
+    def encode_batch(self, batch: Batch) -> Any:
         """Return the code of a batch; for centres the rows of the kept matrix."""
         if not self.keeps_matrix:
             return self.encode(batch.X)
@@ -168,7 +168,7 @@ class CenterBasis(DenseBasis):
     def matrix(self) -> NDArray[Any]:
         """The kernel matrix of the centres."""
         if self._matrix is None:
-            self._matrix = kernel_matrix(self)
+            self._matrix = kernel_matrix(self, self.centers)
         return self._matrix
 
     @property
@@ -178,7 +178,7 @@ class CenterBasis(DenseBasis):
             self._against = self.kernel.against(self.centers)
         return self._against
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Let go what can be computed again."""
         self._begin()
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile
-from bochner.features.dense_basis import BLOCK, ROWS, NumberedRows, padded
-
-if TYPE_CHECKING:
-    from bochner.features.centers.center_basis import CenterBasis
+from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, NumberedRows, padded
 
 COLUMNS, ODD = 32, 8
 
@@ -53,7 +50,7 @@ class KernelRows(NumberedRows):
         _gather(self.matrix, self.numbers, start, out)
 
 
-def kernel_matrix(basis: CenterBasis) -> NDArray[Any]:
+def kernel_matrix(basis: DenseBasis, centers: Any) -> NDArray[Any]:
     """Return k(c_i, c_j) of all centres; one half is computed, the other is its mirror image.
 
     The tiles are those in which a basis works, so that their values are the same.
@@ -67,7 +64,7 @@ def kernel_matrix(basis: CenterBasis) -> NDArray[Any]:
         top, begin = tiles[number]
         bottom, end = min(top + ROWS, size), min(begin + BLOCK, size)
         tile = np.empty((ROWS, end - begin), basis.dtype)
-        basis.fill(padded(basis.centers, top, bottom), begin, end, tile)
+        basis.fill(padded(centers, top, bottom), begin, end, tile)
         matrix[top:bottom, begin:end] = tile[: bottom - top]
         if begin > top // BLOCK * BLOCK:
             _transpose(tile[: bottom - top], matrix, begin, top)

@@ -16,9 +16,9 @@ from bochner.compute.linear_algebra.cholesky import (
 )
 from bochner.compute.linear_algebra.products import add_column_products, add_row_products
 from bochner.compute.pool import each_tile, sum_tiles
-from bochner.features.basis import Basis
+from bochner.features.basis import Basis, TransformedBasis
 from bochner.features.centers.center_basis import CenterBasis
-from bochner.features.codes.kept_columns import TabulatedBasis
+from bochner.features.codes.kept_columns import TabulatedBasis, with_kept_columns
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
 
 FEW_OUTPUTS = 32  # for which values need not be turned into double precision first
@@ -28,7 +28,7 @@ FLOOR = 1e-7  # of the mean of k(x, x): a preconditioner of a smaller ridge take
 CORNER, JITTER = 1e-5, 1e-3
 
 
-class WhitenedBasis(Basis):
+class WhitenedBasis(TransformedBasis):
     """phi(x) = L^-1 k(Z, x) for centres Z with k(Z, Z) = L L'.
 
     The function phi(x)'w is k(x, Z) c with c = L^-T w, and |w|^2 = c'k(Z, Z) c is its norm in the
@@ -55,14 +55,14 @@ class WhitenedBasis(Basis):
     @property
     def centers(self) -> CenterBasis:
         """The basis k(., Z) that computes its columns."""
-        centers = self.inner.plain
+        centers = self.inner.for_prediction
         assert isinstance(centers, CenterBasis)  # there is no other with a kernel matrix
         return centers
 
     @property
-    def plain(self) -> Basis:
+    def for_prediction(self) -> Basis:
         """The basis k(., Z)."""
-        return self.inner.plain
+        return self.inner.for_prediction
 
     @property
     def lower(self) -> NDArray[np.float64]:
@@ -79,7 +79,7 @@ class WhitenedBasis(Basis):
         """Return k(x, Z) L^-T w."""
         whole = np.zeros((self.size, weights.shape[1]))
         whole[start : start + len(weights)] = weights
-        whole, out = self.on_plain(whole), np.zeros((code.shape[0], weights.shape[1]))
+        whole, out = self.prediction_weights(whole), np.zeros((code.shape[0], weights.shape[1]))
         transposed = np.ascontiguousarray(whole.T)
 
         def add(top: int, bottom: int) -> None:
@@ -156,11 +156,11 @@ class WhitenedBasis(Basis):
             columns = self.columns(code[top:bottom])
             total += np.einsum("ij,ij,i->j", columns, columns, weight[top:bottom])
 
-    def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
+    def embed_weights(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
         """Return the weights of the same function, of which `before` may have others."""
         if isinstance(before, WhitenedBasis) and before.alike(self):
             return weights
-        plain = np.asarray(super().spread(weights, before), np.float64)
+        plain = np.asarray(super().embed_weights(weights, before), np.float64)
         lower, out = self.lower, np.empty_like(plain)
 
         def multiply(top: int, bottom: int) -> None:
@@ -169,13 +169,13 @@ class WhitenedBasis(Basis):
         each_tile(multiply, self.size, ROWS)
         return out
 
-    def on_plain(self, weights: NDArray[Any]) -> NDArray[np.float64]:
+    def prediction_weights(self, weights: NDArray[Any]) -> NDArray[np.float64]:
         """Return L^-T w."""
         return solve_upper(self.lower, weights)
 
-    def tabulated(self, rows: int | None, memory: int) -> Basis:
+    def with_kept_columns(self, rows: int | None, memory: int) -> WhitenedBasis:
         """Return this basis on columns k(x, Z) that are kept, if they fit beside two factors."""
-        inner = self.inner.tabulated(rows, memory - 12 * self.size**2)
+        inner = with_kept_columns(self.inner, rows, memory - 12 * self.size**2)
         if inner is self.inner or not isinstance(inner, DenseBasis):
             return self
         basis = WhitenedBasis(inner, self.jitter)
@@ -195,10 +195,10 @@ class WhitenedBasis(Basis):
             self._factor = key, jittered_cholesky(self._moments(*key), 0.0, JITTER)[0]
         return self._factor[1]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Let go what can be computed again."""
         self._begin()
-        self.inner.forget()
+        self.inner.clear_cache()
 
     def alike(self, other: WhitenedBasis) -> bool:
         """Whether another basis has the same functions."""

@@ -14,7 +14,7 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.data.source import DataSource
-from bochner.features.basis import Basis
+from bochner.features.basis import Basis, GrowingBasis, extend_and_encode
 from bochner.features.codes.store import Block, Store, drop_pages, packed, unpacked
 
 AHEAD = 4  # groups that a solver may look at together
@@ -59,11 +59,12 @@ class Encoded(DataSource):
             parts: list[Batch] = []
             block = Block(self._room())
             for batch in pieces:
-                self.basis, code = self.basis.extended(batch.X)
+                self.basis, code = extend_and_encode(self.basis, batch.X)
                 block.add(code)
                 parts.append(self._without_rows(batch))
             self._keep(block.joined(), Batch.join(parts))
-        self.basis.settle()
+        if isinstance(self.basis, GrowingBasis):
+            self.basis.release_spare_memory()
 
     @property
     def n_columns(self) -> int:

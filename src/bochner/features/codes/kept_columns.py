@@ -30,9 +30,9 @@ class TabulatedBasis(DenseBasis):
         self.few_outputs = inner.few_outputs
 
     @property
-    def plain(self) -> Basis:
+    def for_prediction(self) -> Basis:
         """The basis that computes its columns."""
-        return self.inner.plain
+        return self.inner.for_prediction
 
     def encode(self, X: Any) -> NDArray[Any]:
         """Return the columns at the rows, made in the tiles in which they would be used."""
@@ -56,10 +56,6 @@ class TabulatedBasis(DenseBasis):
     ) -> None:
         """Add the products of a tile's rows with the weights, (outputs, functions), of a block."""
         add_row_products(np.ascontiguousarray(tile), np.arange(len(out)), begin, weights, out)
-
-    def tabulated(self, rows: int | None, memory: int) -> Basis:
-        """Return this basis: its columns are kept already."""
-        return self
 
     def _keep(
         self, code: Any, first: int, last: int, out: NDArray[Any], top: int, bottom: int
@@ -91,25 +87,25 @@ class RememberedBasis(DenseBasis):
         self.inner, self.rows = inner, rows
         self.size, self.dtype = inner.end(None), inner.dtype
         self.few_outputs = inner.few_outputs
-        self.forget()
+        self.clear_cache()
 
     @property
-    def plain(self) -> Basis:
+    def for_prediction(self) -> Basis:
         """The basis that computes its columns."""
-        return self.inner.plain
+        return self.inner.for_prediction
 
     def encode(self, X: Any) -> Any:
         """Return rows of no number as the other basis takes them."""
         return self.inner.encode(X)
 
-    def coded(self, batch: Batch) -> KernelRows:
+    def encode_batch(self, batch: Batch) -> KernelRows:
         """Return the rows of a batch by their numbers; columns that are new are computed."""
         if self._matrix is None:
             self._matrix = np.empty((self.rows, self.size), self.dtype)
         new = ~self._known[batch.index]
         if new.any():
             fresh = batch[new]
-            self._matrix[fresh.index] = self.inner.columns(self.inner.coded(fresh))
+            self._matrix[fresh.index] = self.inner.columns(self.inner.encode_batch(fresh))
             self._known[fresh.index] = True
         return KernelRows(self._matrix, batch.index)
 
@@ -139,7 +135,7 @@ class RememberedBasis(DenseBasis):
             return super().project(code, G, start, stop)
         return self.inner.project(code, G, start, stop)
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Let the columns go."""
         self._matrix, self._known = None, np.zeros(self.rows, np.bool_)
 
@@ -148,3 +144,16 @@ class RememberedBasis(DenseBasis):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
+
+
+def with_kept_columns(basis: Basis, rows: int | None, memory: int) -> Basis:
+    """Return a basis that stores its columns, if those of `rows` rows fit into `memory` bytes.
+
+    The results are the same.
+    """
+    if rows is None or basis.size is None or isinstance(basis, TabulatedBasis):
+        return basis
+    if not isinstance(basis, DenseBasis):
+        return basis
+    fits = rows * basis.size * basis.dtype.itemsize <= memory
+    return TabulatedBasis(basis) if fits else basis

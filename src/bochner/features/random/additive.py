@@ -276,7 +276,7 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
         memory: int | None = None,
     ) -> Basis:
         """Return the basis: sampled frequencies if there is room for all columns, else drawn."""
-        additive, size = self.required(kernel), checked_size(self.size, 1)
+        additive, size = self._checked_kernel(kernel), checked_size(self.size, 1)
         rows = Centring.in_place(sample.X, dtype)
         additive.require(sample.X)
         if size is not None and size >= rows.n_columns:

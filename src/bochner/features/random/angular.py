@@ -63,7 +63,7 @@ class Harmonics(FeatureMap, name="harmonics"):
         memory: int | None = None,
     ) -> HarmonicsBasis:
         """Return the basis."""
-        zonal = self.required(kernel)
+        zonal = self._checked_kernel(kernel)
         rows = Centring.in_place(sample.X, dtype)
         return HarmonicsBasis(zonal, checked_size(self.size, 1), rows, seed, memory)
 
@@ -159,7 +159,7 @@ class Rectified(FeatureMap, name="rectified"):
         memory: int | None = None,
     ) -> RectifiedBasis:
         """Return the basis."""
-        order, rows = self.required(kernel).order, Centring.in_place(sample.X, dtype)
+        order, rows = self._checked_kernel(kernel).order, Centring.in_place(sample.X, dtype)
         return RectifiedBasis(order, checked_size(self.size, 1), rows, seed, memory)
 
 

@@ -64,7 +64,7 @@ class ExponentialFourier(FeatureMap, name="exponential_fourier"):
         memory: int | None = None,
     ) -> ExponentialFourierBasis:
         """Return the basis."""
-        length = self.required(kernel).length
+        length = self._checked_kernel(kernel).length
         size, rows = checked_size(self.size, 2), Centring.in_place(sample.X, dtype)
         return ExponentialFourierBasis(length, size, rows, seed, memory)
 

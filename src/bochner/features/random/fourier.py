@@ -141,7 +141,7 @@ class Fourier(FeatureMap, name="fourier"):
         The kernel does not see such a shift, and small phases are exact ones. Sparse rows stay
         where they are, since a shift would fill them.
         """
-        waved, size = self.required(kernel), checked_size(self.size, 2)
+        waved, size = self._checked_kernel(kernel), checked_size(self.size, 2)
         drawing = Drawing.resolve(self.drawing)
         drawing.check(waved, sample.X.shape[1])
         centring = Centring.at_mean(sample.X, dtype)
@@ -237,7 +237,7 @@ class RandomPhase(FeatureMap, name="random_phase"):
         memory: int | None = None,
     ) -> PhaseBasis:
         """Return the basis; the rows are moved so that the mean of the sample is at 0."""
-        waved, size = self.required(kernel), checked_size(self.size, 1)
+        waved, size = self._checked_kernel(kernel), checked_size(self.size, 1)
         drawing = Drawing.resolve(self.drawing)
         drawing.check(waved, sample.X.shape[1])
         centring = Centring.at_mean(sample.X, dtype)

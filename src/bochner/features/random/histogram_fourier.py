@@ -124,7 +124,7 @@ class HistogramFourier(FeatureMap, name="histogram_fourier"):
         memory: int | None = None,
     ) -> FourierBasis:
         """Return Fourier features of the mapped rows."""
-        inner, mapped = _parts(self.required(kernel), sample, dtype)
+        inner, mapped = _parts(self._checked_kernel(kernel), sample, dtype)
         rows = Centring.in_place(sample.X, dtype)
         kernel.require(rows(sample.X))
         seen = replace(sample, X=mapped(rows(sample.X)))

@@ -91,7 +91,7 @@ class Maclaurin(FeatureMap, name="maclaurin"):
         memory: int | None = None,
     ) -> MaclaurinBasis:
         """Return the basis; the median length of a row is that of the sample."""
-        series = self.required(kernel)
+        series = self._checked_kernel(kernel)
         length, rows = sqrt(median_square(sample.X)), Centring.in_place(sample.X, dtype)
         parts = parts_of(series, length)
         law = self._law(parts)

@@ -45,7 +45,7 @@ class ProcessFeatures(FeatureMap):
         memory: int | None = None,
     ) -> ProcessBasis:
         """Return the basis; rows stay where they are."""
-        process, size = self.required(kernel), checked_size(self.size, 1)
+        process, size = self._checked_kernel(kernel), checked_size(self.size, 1)
         return ProcessBasis(process, size, Centring.in_place(sample.X, dtype), seed, memory)
 
 

@@ -66,7 +66,7 @@ class RandomLaplace(FeatureMap, name="random_laplace"):
     ) -> RandomLaplaceBasis:
         """Return the basis."""
         rows, size = Centring.in_place(sample.X, dtype), checked_size(self.size, 1)
-        return RandomLaplaceBasis(self.required(kernel), size, rows, seed, memory)
+        return RandomLaplaceBasis(self._checked_kernel(kernel), size, rows, seed, memory)
 
 
 class RandomLaplaceBasis(RandomFunctions):

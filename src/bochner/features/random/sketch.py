@@ -215,7 +215,7 @@ class Sketch(FeatureMap, name="tensor_sketch"):
         memory: int | None = None,
     ) -> RandomFunctions:
         """Return the basis."""
-        polynomial = self.required(kernel)
+        polynomial = self._checked_kernel(kernel)
         rows, size = Centring.in_place(sample.X, dtype), checked_size(self.size, 1)
         Basis = RootsBasis if rows.n_columns <= NARROW else SketchBasis
         return Basis(polynomial, size, rows, seed, memory)
