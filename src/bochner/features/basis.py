@@ -7,14 +7,17 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from bochner.validation import Validated
+
 Code = Any  # rows in the form that a basis computes with; it has a `shape` and a `dtype`
 
 
-class Basis(ABC):
+class Basis(Validated, ABC):
     """Functions phi_j of a row, the columns of the matrix Phi_ij = phi_j(x_i).
 
     Solvers only need the products Phi w and Phi'G, so Phi is not stored. `size` is the number of
-    functions, None if the basis is infinite.
+    functions, None if the basis is infinite. A basis that model files hold is a dataclass: its
+    fields are stored, other attributes are not.
     """
 
     size: int | None
@@ -53,6 +56,11 @@ class Basis(ABC):
         if isinstance(before, TransformedBasis):
             return before.prediction_weights(weights)
         return weights
+
+    @property
+    def input_columns(self) -> int | None:
+        """The number of columns that rows must have, None if the basis uses some of them."""
+        return None
 
     def clear_cache(self) -> None:
         """Free what can be computed again. Does nothing by default."""

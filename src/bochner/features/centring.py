@@ -10,12 +10,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
+from bochner.validation import Validated, require_sound
 
 ROWS = 1024  # at a time
+MOST = 1 << 31  # columns, or functions of a basis
 
 
 @dataclass(frozen=True, eq=False)
-class Centring:
+class Centring(Validated):
     """Checks the number of columns, casts, and subtracts `centre`, unless that is None.
 
     Where only differences of rows matter, small numbers are exact ones. Sparse rows stay where
@@ -25,6 +27,19 @@ class Centring:
     n_columns: int
     centre: NDArray[np.float64] | None
     dtype: np.dtype[Any]
+
+    def validate(self) -> None:
+        """Check the number of columns, the centre and the dtype."""
+        n_columns, centre = self.n_columns, self.centre
+        require_sound(0 < n_columns < MOST, "its number of columns cannot be")
+        fits = centre is None or centre.shape == (n_columns,)
+        require_sound(fits, "its centre is of other columns")
+        require_sound(self.dtype in (np.float32, np.float64), "its dtype cannot be")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of the rows that it takes."""
+        return self.n_columns
 
     @classmethod
     def at_mean(cls, X: Any, dtype: Any) -> Centring:

@@ -61,7 +61,7 @@ MODULES = {
     "features.random.combined": "ProductBasis ProductFeatures SeenBasis SeenFeatures SumBasis SumFeatures",
     "features.random.exponential_fourier": "ExponentialFourier ExponentialFourierBasis",
     "features.random.fourier": "Fourier FourierBasis PhaseBasis RandomPhase",
-    "features.random.histogram_fourier": "AdditiveFeatures HistogramFourier Logarithms MappedRows Roots Unmapped",
+    "features.random.histogram_fourier": "AdditiveFeatures HistogramFourier Logarithms MappedCentring Roots Unmapped",
     "features.random.leverage": "Leverage SelectedBasis",
     "features.random.maclaurin": "Degrees Maclaurin MaclaurinBasis",
     "features.random.process": "ProcessFeatures",
@@ -117,6 +117,7 @@ MODULES = {
 
 # Names in files of earlier versions, and what they are called now.
 OLD_NAMES = {
+    "features.MappedRows": "features.MappedCentring",
     "loop.Training": "training.Training",
     "progress.Evaluation": "training.Evaluation",
     "progress.Progress": "training.Progress",

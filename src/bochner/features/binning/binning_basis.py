@@ -16,12 +16,14 @@ from bochner.compute.bins.fingerprints import FURTHEST, BinTable, Columns, finge
 from bochner.compute.bins.sums import gather, scatter, tally
 from bochner.compute.pool import each_tile
 from bochner.features.basis import Basis, GrowingBasis
+from bochner.features.centring import MOST
+from bochner.validation import Validated, require_sound
 
 ENCODED_ROWS = 16_384  # at a time: a grid's table stays in the cache meanwhile
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Validated):
     """One number for each column: x lies in the bins round(x_j * inverse_j - shift_j).
 
     A bin is known by the sum over the columns of its numbers times `multiplier`, modulo 2^64; a
@@ -32,7 +34,13 @@ class Grid:
     shift: NDArray[np.float64]
     multiplier: NDArray[np.uint64]
 
+    def validate(self) -> None:
+        """Check the dtypes."""
+        alike = self.inverse.dtype == self.shift.dtype == np.float64
+        require_sound(alike and self.multiplier.dtype == np.uint64, "its grids differ in columns")
 
+
+@dataclass(init=False, eq=False, repr=False)
 class BinningBasis(GrowingBasis):
     """Functions sqrt(variance / grids) * [x lies in bin b of grid r], for bins that have been met.
 
@@ -42,6 +50,11 @@ class BinningBasis(GrowingBasis):
     shares its tables with this one. `memory` is how many bytes bins may take where rows come
     without end.
     """
+
+    grids: tuple[Grid, ...]
+    variance: float
+    memory: int
+    known: list[NDArray[np.uint64]]  # fingerprints of the bins by grid: stored for the tables
 
     def __init__(
         self,
@@ -57,6 +70,14 @@ class BinningBasis(GrowingBasis):
         self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.height = sqrt(variance / len(grids))
 
+    def validate(self) -> None:
+        """Check that all grids have the same columns."""
+        columns = (self.n_columns,)
+        for grid in self.grids:
+            alike = grid.inverse.shape == grid.shift.shape == grid.multiplier.shape == columns
+            require_sound(alike, "its grids differ in columns")
+        require_sound(self.n_columns > 0 and self.size < MOST, "its size cannot be")
+
     @property
     def size(self) -> int:  # type: ignore[override]
         """The number of bins."""
@@ -66,6 +87,11 @@ class BinningBasis(GrowingBasis):
     def n_columns(self) -> int:
         """The number of columns that rows have."""
         return len(self.grids[0].inverse)
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.n_columns
 
     @property
     def counts(self) -> NDArray[np.int64]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
@@ -14,14 +16,17 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
 from bochner.features.centers.kernel_matrix import KernelRows, kernel_matrix
-from bochner.features.centring import Centring
+from bochner.features.centring import MOST, Centring
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
 from bochner.kernels import Against, Kernel
 from bochner.kernels.rows import dense
+from bochner.validation import require_sound
 
 ROUNDING = 1e-7  # of kernel values, relative to k(x, x)
+MOST_ROWS = 1 << 40
 
 
+@dataclass(init=False, eq=False, repr=False)
 class CenterBasis(DenseBasis):
     """The functions phi_j(x) = k(x, c_j) of centres c_j.
 
@@ -33,10 +38,13 @@ class CenterBasis(DenseBasis):
 
     few_outputs = 32
     size: int
-    _matrix: NDArray[Any] | None
-    _numbers: NDArray[np.int64] | None
-    _against: Against | None
-    _factor: NDArray[np.float64] | None
+    dtype: np.dtype[Any]
+    kernel: Kernel
+    centring: Centring
+    complete: bool
+    memory: int
+    index: NDArray[np.int64] | None
+    centers: Any
 
     def __init__(
         self,
@@ -52,7 +60,44 @@ class CenterBasis(DenseBasis):
         self.centers = centring(centers)
         self.size, self.dtype, self.complete = centers.shape[0], centring.dtype, complete
         self.memory = memory_budget(memory)
-        self._begin()
+        self.clear_cache()
+
+    def clear_cache(self) -> None:
+        """Free what can be computed again."""
+        self._matrix: NDArray[Any] | None = None
+        self._numbers: NDArray[np.int64] | None = None
+        self._against: Against | None = None
+        self._factor: NDArray[np.float64] | None = None
+
+    def validate(self) -> None:
+        """Check that centres, their row numbers and the centring have the same shapes."""
+        centers, index = self.centers, self.index
+        kinds = np.ndarray | sp.csr_array | sp.csr_matrix
+        require_sound(isinstance(centers, kinds), "its centres are none")
+        table = centers.ndim == 2 and centers.dtype == self.dtype
+        require_sound(table, "its centres are no table")
+        ordered = not isinstance(centers, np.ndarray) or centers.flags.c_contiguous
+        require_sound(ordered, "they are transposed")
+        require_sound(self.centring.dtype == self.dtype, "it is of another dtype")
+        alike = centers.shape[1] == self.centring.n_columns
+        require_sound(alike, "its centres have other columns")
+        self._validate_count()
+        require_sound(0 < self.size < MOST and self.memory >= 0, "its size cannot be")
+        require_sound(not self.is_of_rows or index is not None, "its centres have no numbers")
+        if index is not None:
+            numbers = index.shape == (self.size,) and index.dtype == np.int64
+            require_sound(numbers, "its numbers are none")
+            possible = index.min() >= 0 and index.max() < MOST_ROWS
+            require_sound(possible, "its centres have odd numbers")
+
+    def _validate_count(self) -> None:
+        enough = self.centers.shape[0] == self.size
+        require_sound(enough, "its centres are not as many as it says")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.centring.input_columns
 
     @property
     def is_of_rows(self) -> bool:
@@ -147,7 +192,7 @@ class CenterBasis(DenseBasis):
         other = copy(self)
         other.centers, other.size = centers, centers.shape[0]
         other.index, other.complete = None, False
-        other._begin()
+        other.clear_cache()
         return other
 
     def solved(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -178,13 +223,6 @@ class CenterBasis(DenseBasis):
             self._against = self.kernel.against(self.centers)
         return self._against
 
-    def clear_cache(self) -> None:
-        """Let go what can be computed again."""
-        self._begin()
-
-    def _begin(self) -> None:
-        self._matrix = self._numbers = self._against = self._factor = None
-
     def __deepcopy__(self, memo: Any) -> CenterBasis:
         return self  # all that changes in it can be computed again
 
@@ -194,7 +232,7 @@ class CenterBasis(DenseBasis):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._begin()
+        self.clear_cache()
 
 
 def _inverse(index: NDArray[np.int64] | None) -> NDArray[np.int64]:
@@ -208,6 +246,9 @@ def _inverse(index: NDArray[np.int64] | None) -> NDArray[np.int64]:
 
 class PrecomputedBasis(CenterBasis):
     """phi_j(x) is a column of the row x: the one that belongs to centre j, a training row."""
+
+    def _validate_count(self) -> None:
+        return  # a file holds the numbers of the centres, not their rows
 
     @property
     def is_of_rows(self) -> bool:

@@ -17,6 +17,7 @@ from bochner.features.centers.whitened_basis import exact_matrix
 from bochner.features.dense_basis import DenseBasis
 from bochner.features.feature_map import FeatureMap
 from bochner.kernels import Kernel
+from bochner.validation import require_sound
 
 # Eigenvalues of k(Z, Z), in means of its diagonal, below which values of the kernel are rounding.
 FLOOR = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-13}
@@ -90,15 +91,31 @@ class NystroemFeatures(FeatureMap, name="nystroem"):
         return NystroemBasis(self.centers.build(kernel, sample, seed, dtype, memory))
 
 
+@dataclass(init=False, eq=False, repr=False)
 class NystroemBasis(DenseBasis):
     """The functions phi(x) = D^-1/2 V'k(Z, x); codes are those of the basis k(., Z)."""
 
     size: int
+    dtype: np.dtype[Any]
+    inner: CenterBasis
+    mixing: NDArray[Any]
 
     def __init__(self, inner: CenterBasis) -> None:
         self.inner, self.dtype = inner, inner.dtype
         self.mixing = _whitening(exact_matrix(inner), self.dtype)
         self.size = self.mixing.shape[1]
+
+    def validate(self) -> None:
+        """Check that the mixing has a row for each centre and a column for each function."""
+        fits = self.mixing.shape == (self.inner.size, self.size)
+        require_sound(fits, "its mixing has another shape")
+        alike = self.mixing.dtype == self.dtype == self.inner.dtype
+        require_sound(alike, "it is of another dtype")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.inner.input_columns
 
     def encode(self, X: Any) -> Any:
         """Return the rows as the centres take them."""

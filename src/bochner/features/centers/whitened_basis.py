@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from bochner.features.basis import Basis, TransformedBasis
 from bochner.features.centers.center_basis import CenterBasis
 from bochner.features.codes.kept_columns import TabulatedBasis, with_kept_columns
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+from bochner.validation import require_sound
 
 FEW_OUTPUTS = 32  # for which values need not be turned into double precision first
 WIDTH = 256  # columns that are turned into double precision at a time, to stay in the L2 cache
@@ -28,6 +30,7 @@ FLOOR = 1e-7  # of the mean of k(x, x): a preconditioner of a smaller ridge take
 CORNER, JITTER = 1e-5, 1e-3
 
 
+@dataclass(init=False, eq=False, repr=False)
 class WhitenedBasis(TransformedBasis):
     """phi(x) = L^-1 k(Z, x) for centres Z with k(Z, Z) = L L'.
 
@@ -45,12 +48,27 @@ class WhitenedBasis(TransformedBasis):
     """
 
     size: int
-    _lower: NDArray[np.float64] | None
-    _factor: tuple[Any, NDArray[np.float32]] | None
+    inner: DenseBasis
+    jitter: float
 
     def __init__(self, inner: DenseBasis, jitter: float) -> None:
         self.inner, self.size, self.jitter = inner, inner.end(None), jitter
         self._begin()
+
+    def _begin(self) -> None:
+        self._lower: NDArray[np.float64] | None = None
+        self._factor: tuple[Any, NDArray[np.float32]] | None = None
+
+    def validate(self) -> None:
+        """Check that the other basis is one of centres, with as many functions."""
+        alike = self.size == self.inner.size
+        require_sound(alike, "it has more functions, or fewer, than it keeps")
+        require_sound(isinstance(self.inner.for_prediction, CenterBasis), "it has no centres")
+
+    @property
+    def input_columns(self) -> int | None:
+        """The number of columns of a row."""
+        return self.inner.input_columns
 
     @property
     def centers(self) -> CenterBasis:
@@ -217,9 +235,6 @@ class WhitenedBasis(TransformedBasis):
             out[size, :size] = out[:size, size] = scale * self.lower.sum(axis=0)
         out[size, size] = (1 + CORNER) * curvature
         return out
-
-    def _begin(self) -> None:
-        self._lower = self._factor = None
 
     def __deepcopy__(self, memo: Any) -> WhitenedBasis:
         return self  # nothing in it changes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,9 +15,12 @@ from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
 from bochner.features.basis import Basis
 from bochner.features.centers.kernel_matrix import KernelRows
+from bochner.features.centring import MOST
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+from bochner.validation import require_sound
 
 
+@dataclass(init=False, eq=False, repr=False)
 class TabulatedBasis(DenseBasis):
     """The functions of another basis; the code of rows is the matrix Phi_ij = phi_j(x_i) itself.
 
@@ -24,10 +28,24 @@ class TabulatedBasis(DenseBasis):
     """
 
     size: int
+    dtype: np.dtype[Any]
+    inner: DenseBasis
+    few_outputs: int = field()
 
     def __init__(self, inner: DenseBasis) -> None:
         self.inner, self.size, self.dtype = inner, inner.end(None), inner.dtype
         self.few_outputs = inner.few_outputs
+
+    def validate(self) -> None:
+        """Check that size and dtype are those of the other basis."""
+        alike = self.size == self.inner.size
+        require_sound(alike, "it has more functions, or fewer, than it keeps")
+        require_sound(self.dtype == self.inner.dtype, "it is of another dtype")
+
+    @property
+    def input_columns(self) -> int | None:
+        """The number of columns of a row, None if some are used."""
+        return self.inner.input_columns
 
     @property
     def for_prediction(self) -> Basis:
@@ -73,21 +91,35 @@ class TabulatedBasis(DenseBasis):
         return self  # nothing in it changes
 
 
+@dataclass(init=False, eq=False, repr=False)
 class RememberedBasis(DenseBasis):
     """The functions of another basis, kept at each of `rows` training rows once it has come by.
 
     For walks in random order; `TabulatedBasis` is for those in the order of the rows.
     """
 
-    size: int
-    _matrix: NDArray[Any] | None
-    _known: NDArray[np.bool_]
+    inner: DenseBasis
+    rows: int
 
     def __init__(self, inner: DenseBasis, rows: int) -> None:
         self.inner, self.rows = inner, rows
         self.size, self.dtype = inner.end(None), inner.dtype
         self.few_outputs = inner.few_outputs
         self.clear_cache()
+
+    def clear_cache(self) -> None:
+        """Free the columns."""
+        self._matrix: NDArray[Any] | None = None
+        self._known = np.zeros(self.rows, np.bool_)
+
+    def validate(self) -> None:
+        """Check the number of rows."""
+        require_sound(0 <= self.rows < MOST, "its rows cannot be")
+
+    @property
+    def input_columns(self) -> int | None:
+        """The number of columns of a row, None if some are used."""
+        return self.inner.input_columns
 
     @property
     def for_prediction(self) -> Basis:
@@ -101,7 +133,7 @@ class RememberedBasis(DenseBasis):
     def encode_batch(self, batch: Batch) -> KernelRows:
         """Return the rows of a batch by their numbers; columns that are new are computed."""
         if self._matrix is None:
-            self._matrix = np.empty((self.rows, self.size), self.dtype)
+            self._matrix = np.empty((self.rows, self.end(None)), self.dtype)
         new = ~self._known[batch.index]
         if new.any():
             fresh = batch[new]
@@ -134,10 +166,6 @@ class RememberedBasis(DenseBasis):
         if isinstance(code, KernelRows):
             return super().project(code, G, start, stop)
         return self.inner.project(code, G, start, stop)
-
-    def clear_cache(self) -> None:
-        """Let the columns go."""
-        self._matrix, self._known = None, np.zeros(self.rows, np.bool_)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"inner": self.inner, "rows": self.rows}

@@ -19,10 +19,11 @@ from bochner.features.basis import Basis
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import DenseBasis, cuts
 from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.random_basis import RandomBasis, SeededBasis
+from bochner.features.random.random_basis import RandomBasis, SeededBasis, require_equal_numbers
 from bochner.kernels import Kernel
 from bochner.kernels.histogram import Additive
 from bochner.kernels.rows import dense
+from bochner.validation import require_sound
 
 ROWS = 64  # of the sample, between all of which the kernel is to be right
 MANY = 24  # pairs, from which on fewer steps are tried, since each takes longer
@@ -60,7 +61,7 @@ def quadrature(kernel: Additive, rows: NDArray[np.float64], pairs: int) -> Quadr
     keep the approximate kernel positive.
     """
     factors = STEPS[:: 1 if pairs < MANY else 3] if pairs else STEPS[:1]
-    numbers, wanted = np.arange(pairs + 1.0), Wanted.of(kernel, rows)
+    numbers, wanted = np.arange(pairs + 1.0), TargetValues.of(kernel, rows)
     best, least = Quadrature(numbers, np.zeros(pairs + 1)), np.inf
     with single_blas():  # the same bits for any number of threads
         for step in factors / np.sqrt(pairs + 1):
@@ -73,7 +74,7 @@ def quadrature(kernel: Additive, rows: NDArray[np.float64], pairs: int) -> Quadr
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class TargetValues:
     """The values that waves are to have: between rows, and a little at the knots of a prior."""
 
     roots: NDArray[np.float64]
@@ -83,7 +84,7 @@ class Wanted:
     values: NDArray[np.float64]
 
     @classmethod
-    def of(cls, kernel: Additive, rows: NDArray[np.float64]) -> Wanted:
+    def of(cls, kernel: Additive, rows: NDArray[np.float64]) -> TargetValues:
         """Take them from the kernel; rows of zeros alone are left to the prior."""
         K, mass = kernel(rows).reshape(-1), PRIOR * np.cosh(Z / 2) ** -2 / np.sqrt(KNOTS)
         size = float(np.linalg.norm(K))
@@ -143,6 +144,7 @@ class Waves:
         column_waves(logarithms, roots, columns, numbers, out)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class AdditiveBasis(DenseBasis):
     """The waves a_f sqrt(x_c) cos(2 pi (t_f log x_c - s_f)) that are given in a table.
 
@@ -151,11 +153,32 @@ class AdditiveBasis(DenseBasis):
     """
 
     size: int
+    dtype: np.dtype[Any]
+    kernel: Additive
+    rows: Centring
+    waves: Waves
 
     def __init__(self, kernel: Additive, rows: Centring, waves: NDArray[np.float64]) -> None:
         self.kernel, self.rows = kernel, rows
         self.size, self.dtype = waves.shape[1], rows.dtype
         self.waves = Waves.of(waves, rows.dtype)
+
+    def validate(self) -> None:
+        """Check that each function has a wave of one of the columns."""
+        waves, columns = self.waves, self.rows.n_columns
+        require_sound(waves.columns.shape == (self.size,), "waves and functions differ in number")
+        require_sound(waves.columns.dtype == np.int64, "its columns are no whole numbers")
+        require_sound(waves.numbers.shape == (3, self.size), "its waves have another shape")
+        require_sound(waves.numbers.flags.c_contiguous, "its waves have another order")
+        alike = waves.numbers.dtype == self.dtype == self.rows.dtype
+        require_sound(alike, "it is of another dtype")
+        within = bool(((waves.columns >= 0) & (waves.columns < columns)).all())
+        require_sound(within and self.size > 0, "a wave is of a column that is not there")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.rows.input_columns
 
     def encode(self, X: Any) -> Any:
         """Return the rows in the dtype of the basis; negative entries are refused."""
@@ -171,6 +194,7 @@ class AdditiveBasis(DenseBasis):
         return self.columns(self.encode(X))
 
 
+@dataclass(init=False, eq=False, repr=False)
 class RandomAdditiveBasis(SeededBasis):
     """Waves of random columns and frequencies, a cosine and a sine side by side.
 
@@ -178,6 +202,11 @@ class RandomAdditiveBasis(SeededBasis):
     sqrt(2 / (size p_c)), or sqrt(1 / p_c) if endless. The pairs of a unit are one from each of 256
     strata of columns and frequencies, in random order.
     """
+
+    kernel: Additive
+    rows: Centring
+    chances: NDArray[Any]
+    scale: float
 
     def __init__(
         self,
@@ -191,6 +220,27 @@ class RandomAdditiveBasis(SeededBasis):
         self.kernel, self.rows, self.chances, self.size = kernel, rows, chances, size
         self.dtype, self.scale = rows.dtype, 1.0 if size is None else 2 / size
         super().__init__(seed, 2 * PAIRS, 4 * 2 * PAIRS * 8, memory_budget(memory))
+
+    def validate(self) -> None:
+        """Check the chances of the columns, and all that follows from the other fields."""
+        super().validate()
+        chances = self.chances
+        fits = chances.shape == (self.rows.n_columns,)
+        require_sound(fits, "chances and columns differ in number")
+        possible = bool((chances > 0).all()) and chances.sum() < np.inf
+        require_sound(possible, "its chances cannot be")
+        parts = self.kernel, self.rows, chances, self.size, self.seed, self.memory
+        require_equal_numbers(self, RandomAdditiveBasis(*parts))
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.rows.input_columns
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.rows.n_columns
 
     def encode(self, X: Any) -> Any:
         """Return the rows in the dtype of the basis; negative entries are refused."""

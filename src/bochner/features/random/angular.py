@@ -16,7 +16,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.maclaurin import Degrees
+from bochner.features.random.maclaurin import Degrees, DegreesBasis
 from bochner.features.random.random_basis import UNIT, RandomBasis, WholeUnits
 from bochner.kernels import ArcCosine, Kernel, Zonal
 from bochner.kernels.angular import directions, harmonics, legendre, lengths
@@ -78,7 +78,8 @@ class Poles:
     heights: NDArray[Any]
 
 
-class HarmonicsBasis(WholeUnits):
+@dataclass(init=False, eq=False, repr=False)
+class HarmonicsBasis(DegreesBasis):
     """Legendre polynomials of the cosines of the angles to random points."""
 
     def __init__(
@@ -163,8 +164,11 @@ class Rectified(FeatureMap, name="rectified"):
         return RectifiedBasis(order, checked_size(self.size, 1), rows, seed, memory)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class RectifiedBasis(WholeUnits):
     """Steps, ramps or squared ramps of projections to normal vectors."""
+
+    order: int
 
     def __init__(
         self, order: int, size: int | None, rows: Centring, seed: int, memory: int | None = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from math import lcm, prod, sqrt
 from typing import Any, ClassVar, cast
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
+from bochner.features.centring import MOST
 from bochner.features.dense_basis import BLOCK
 from bochner.features.feature_map import MAPS, FeatureMap, map_of, whole_draws
 from bochner.features.random.random_basis import SPAN, RandomBasis
@@ -29,23 +30,41 @@ from bochner.kernels import (
     OnColumns,
 )
 from bochner.kernels.rows import checked_rows, dense
+from bochner.validation import require_sound
 
 PARTS = 0x9A275  # keeps the seeds of parts apart
+MOST_PRODUCTS = 4096  # of an atom
 
 
+@dataclass(init=False, eq=False, repr=False)
 class CombinedBasis(RandomBasis):
     """Functions made of those of `parts`; the code of rows is that of all parts side by side.
 
-    `widths` are the columns of the parts' codes. `size` is None if there is no end to the
-    functions; an atom of them then has the gain 1.
+    `size` is None if there is no end to the functions; an atom of them then has the gain 1.
     """
 
-    def __init__(
-        self, parts: Sequence[RandomBasis], widths: Sequence[int], size: int | None
-    ) -> None:
+    size: int | None
+    dtype: np.dtype[Any]
+    parts: tuple[RandomBasis, ...]
+    atom: int = field()
+    places: list[slice]
+
+    def __init__(self, parts: Sequence[RandomBasis], size: int | None) -> None:
         self.parts, self.size, self.dtype = tuple(parts), size, parts[0].dtype
-        ends = np.cumsum([0, *widths])
-        self.places = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+        self.places = code_places(self.parts)
+
+    def validate(self) -> None:
+        """Check that the parts have their places in the code, and the dtype of the basis."""
+        require_sound(len(self.parts) > 0, "it has no parts")
+        require_sound(self.size is None or 0 < self.size < MOST, "its size cannot be")
+        require_sound(self.places == code_places(self.parts), "parts overlap")
+        alike = all(part.dtype == self.dtype for part in self.parts)
+        require_sound(alike, "its parts are of other dtypes")
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return int(self.places[-1].stop)
 
     def encode(self, X: Any) -> Any:
         """Return the codes of the parts side by side, sparse if all of them are."""
@@ -96,6 +115,7 @@ class CombinedBasis(RandomBasis):
             yield
 
 
+@dataclass(init=False, eq=False, repr=False)
 class SumBasis(CombinedBasis):
     """The functions of several bases, `turn` of one after `turn` of another, round and round.
 
@@ -103,20 +123,30 @@ class SumBasis(CombinedBasis):
     turns they are without end, and any block has all parts in it.
     """
 
+    turn: int
+    scales: list[float]
+
     def __init__(
         self,
         parts: Sequence[RandomBasis],
         factors: Sequence[float],
-        widths: Sequence[int],
         size: int | None,
     ) -> None:
-        super().__init__(parts, widths, size)
+        super().__init__(parts, size)
         self.turn = lcm(*(part.atom for part in parts))
         self.atom = self.turn * len(parts)
         self.scales = [
             sqrt(factor) * part.gain(self.turn) * self.amplitude()
             for part, factor in zip(parts, factors, strict=True)
         ]
+
+    def validate(self) -> None:
+        """Check that turns and scales are those of the parts."""
+        super().validate()
+        require_sound(self.turn == lcm(*(part.atom for part in self.parts)), "its turns are others")
+        require_sound(self.atom == self.turn * len(self.parts), "its draws are others")
+        enough = len(self.scales) == len(self.parts)
+        require_sound(enough, "its scales are not as many as its parts")
 
     def inner(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the whole turns of each part that have a function among these."""
@@ -142,6 +172,7 @@ class SumBasis(CombinedBasis):
         out[:] = flat[:, start - begin * turn : stop - begin * turn]
 
 
+@dataclass(init=False, eq=False, repr=False)
 class ProductBasis(CombinedBasis):
     """Products of the functions of several bases that are drawn independently of each other.
 
@@ -150,13 +181,19 @@ class ProductBasis(CombinedBasis):
     atom is all products of their functions.
     """
 
-    def __init__(
-        self, parts: Sequence[RandomBasis], factor: float, widths: Sequence[int], size: int | None
-    ) -> None:
-        super().__init__(parts, widths, size)
+    scale: float
+
+    def __init__(self, parts: Sequence[RandomBasis], factor: float, size: int | None) -> None:
+        super().__init__(parts, size)
         self.atom = prod(part.atom for part in parts)
         gains = prod(part.gain(part.atom) for part in parts)
         self.scale = sqrt(factor) * gains * self.amplitude()
+
+    def validate(self) -> None:
+        """Check that an atom is all products of the parts' functions."""
+        super().validate()
+        atom = prod(part.atom for part in self.parts)
+        require_sound(self.atom == atom <= MOST_PRODUCTS, "its draws are others")
 
     def inner(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the whole draws of each part that have a function among these."""
@@ -179,12 +216,32 @@ class ProductBasis(CombinedBasis):
         out[:] = flat[:, start - begin * self.atom : stop - begin * self.atom]
 
 
+@dataclass(init=False, eq=False, repr=False)
 class SeenBasis(RandomBasis):
     """The functions of another basis at rows as a kernel sees them."""
+
+    size: int | None
+    dtype: np.dtype[Any]
+    inner: RandomBasis
+    kernel: GeneralStretched | OnColumns
+    atom: int = field()
 
     def __init__(self, inner: RandomBasis, kernel: GeneralStretched | OnColumns) -> None:
         self.inner, self.kernel, self.atom = inner, kernel, inner.atom
         self.size, self.dtype = inner.size, inner.dtype
+
+    def validate(self) -> None:
+        """Check that size, dtype and atom are those of the other basis."""
+        inner = self.inner
+        alike = self.size == inner.size
+        require_sound(alike, "it has more functions, or fewer, than it keeps")
+        require_sound(self.dtype == inner.dtype, "it is of another dtype")
+        require_sound(self.atom == inner.atom, "its draws are others")
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.inner.code_columns
 
     def encode(self, X: Any) -> Any:
         """Return the code of the rows that are seen."""
@@ -234,9 +291,8 @@ class SumFeatures(FeatureMap):
         """Return the basis made of those of the parts."""
         numbers, kernels = zip(*terms(kernel), strict=True)
         parts = _parts(kernels, sample, seed, dtype, memory)
-        widths = [_width(part, sample) for part in parts]
-        size = whole_draws(self.size, SumBasis(parts, numbers, widths, None).atom)
-        return SumBasis(parts, numbers, widths, size)
+        size = whole_draws(self.size, SumBasis(parts, numbers, None).atom)
+        return SumBasis(parts, numbers, size)
 
 
 @dataclass
@@ -264,9 +320,8 @@ class ProductFeatures(FeatureMap):
         """Return the basis made of those of the factors."""
         number, kernels = factors(kernel)
         parts = _parts(kernels, sample, seed, dtype, memory)
-        widths = [_width(part, sample) for part in parts]
-        size = whole_draws(self.size, ProductBasis(parts, number, widths, None).atom)
-        return ProductBasis(parts, number, widths, size)
+        size = whole_draws(self.size, ProductBasis(parts, number, None).atom)
+        return ProductBasis(parts, number, size)
 
 
 @dataclass
@@ -357,5 +412,7 @@ def _parts(
     ]
 
 
-def _width(part: RandomBasis, sample: Batch) -> int:
-    return int(part.encode(sample.X[:1]).shape[1])
+def code_places(parts: Sequence[RandomBasis]) -> list[slice]:
+    """Return the columns of the codes of several bases, one after the other."""
+    ends = accumulate((part.code_columns for part in parts), initial=0)
+    return [slice(begin, end) for begin, end in pairwise(ends)]

@@ -69,10 +69,12 @@ class ExponentialFourier(FeatureMap, name="exponential_fourier"):
         return ExponentialFourierBasis(length, size, rows, seed, memory)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class ExponentialFourierBasis(WholeUnits):
     """Cosines and sines side by side, times exp(|x|^2 / 2), of rows divided by the bandwidth."""
 
     atom = 2
+    bandwidth: float
 
     def __init__(
         self,

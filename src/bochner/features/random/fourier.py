@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import sqrt
 from typing import Any, ClassVar
@@ -17,10 +17,11 @@ from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import BLOCK, cuts
-from bochner.features.drawings import PAIRS, Drawing
+from bochner.features.drawings import PAIRS, Drawing, MatrixDrawing
 from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.random_basis import RandomBasis, SeededBasis
+from bochner.features.random.random_basis import RandomBasis, SeededBasis, require_equal_numbers
 from bochner.kernels import Kernel, ShiftInvariant
+from bochner.validation import require_sound
 
 PHASES = 1  # the path, below that of the unit, of the numbers that are phases
 
@@ -28,6 +29,7 @@ PHASES = 1  # the path, below that of the unit, of the numbers that are phases
 WIDEST = 8 * BLOCK  # functions that are written at once: 8 MiB of a tile
 
 
+@dataclass(init=False, eq=False, repr=False)
 class WaveBasis(SeededBasis):
     """Waves of the height sqrt(2 variance / size), or sqrt(variance) if they are endless.
 
@@ -35,6 +37,13 @@ class WaveBasis(SeededBasis):
     """
 
     waves: ClassVar[int]
+    kernel: ShiftInvariant
+    centring: Centring
+    drawing: Drawing
+    n_columns: int
+    amplitude: float
+    pairs: int
+    width: int = field()
 
     def __init__(
         self,
@@ -53,6 +62,28 @@ class WaveBasis(SeededBasis):
         self.width = min(WIDEST, max(BLOCK, self.waves * drawing.together(self.n_columns)))
         unit_bytes = drawing.unit_bytes(self.n_columns, self.dtype)
         super().__init__(seed, self.waves * self.pairs, unit_bytes, memory_budget(memory))
+
+    def validate(self) -> None:
+        """Check all that follows from other fields, and the frequencies that are given."""
+        self._validate_numbers()
+        parts = self.kernel, self.size, self.centring, self.drawing, self.seed
+        require_equal_numbers(self, type(self)(*parts, memory=self.memory))
+        shape = (self.n_columns, self.pairs)
+        for number, unit in self.given.items():
+            possible = number >= 0 and isinstance(self.drawing, MatrixDrawing)
+            require_sound(possible, "its units cannot be")
+            sound = unit.shape == shape and unit.dtype == self.dtype and unit.flags.c_contiguous
+            require_sound(sound, "its frequencies have another shape")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.centring.input_columns
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.n_columns
 
     @abstractmethod
     def unit_turns(self, code: Any, unit: Any, first: int, last: int, out: NDArray[Any]) -> None:

@@ -129,19 +129,24 @@ class HistogramFourier(FeatureMap, name="histogram_fourier"):
         kernel.require(rows(sample.X))
         seen = replace(sample, X=mapped(rows(sample.X)))
         basis = Fourier(self.size).build(inner, seen, seed, dtype, memory)
-        basis.centring = MappedRows(
+        basis.centring = MappedCentring(
             basis.n_columns, basis.centring.centre, rows.dtype, kernel, rows, mapped
         )
         return basis
 
 
 @dataclass(frozen=True, eq=False)
-class MappedRows(Centring):
+class MappedCentring(Centring):
     """Rows that are mapped, and then moved to the mean of a mapped sample."""
 
     kernel: Kernel
     rows: Centring
     mapped: RowMap
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of the rows before they are mapped."""
+        return self.rows.n_columns
 
     def __call__(self, X: Any) -> Any:
         """Return the mapped rows, a tile at a time; negative entries are refused."""

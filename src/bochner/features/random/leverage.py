@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -22,6 +22,7 @@ from bochner.features.feature_map import FeatureMap, whole_draws
 from bochner.features.random.fourier import FourierBasis
 from bochner.features.random.random_basis import RandomBasis
 from bochner.kernels import Kernel
+from bochner.validation import require_sound
 
 WINDOW = 512  # functions of the other basis among which some are looked for at a time
 LEVERAGE = 0x1E7E2  # keeps these draws apart from others of the same seed
@@ -29,8 +30,10 @@ BLIND = 0.5  # share of the chances that is uniform: weights are at most sqrt(1 
 FREE = 4  # features for each direction above the ridge
 SMALLEST = 1e-8  # ridge, in means of k(x, x): what is below is rounding
 HALVINGS = 60
+FURTHEST_DRAW = 1 << 26
 
 
+@dataclass(init=False, eq=False, repr=False)
 class SelectedBasis(RandomBasis):
     """The functions scales_j phi_j(x) of the draws `chosen`, in ascending order, of a basis.
 
@@ -38,12 +41,42 @@ class SelectedBasis(RandomBasis):
     """
 
     size: int
+    dtype: np.dtype[Any]
+    inner: RandomBasis
+    chosen: NDArray[np.int64]
+    atom: int = field()
+    scales: NDArray[Any]
 
     def __init__(
         self, inner: RandomBasis, chosen: NDArray[np.int64], scales: NDArray[np.float64]
     ) -> None:
         self.inner, self.chosen, self.atom, self.dtype = inner, chosen, inner.atom, inner.dtype
         self.scales, self.size = scales.astype(self.dtype), inner.atom * len(chosen)
+
+    def validate(self) -> None:
+        """Check that the other basis has the chosen draws, and that each has a scale."""
+        chosen, inner = self.chosen, self.inner
+        some = chosen.ndim == 1 and len(chosen) > 0 and chosen.dtype == np.int64
+        require_sound(some, "it has no draws")
+        ascending = bool((np.diff(chosen) >= 0).all()) and chosen[0] >= 0
+        require_sound(ascending, "its draws are in no order")
+        last = FURTHEST_DRAW if inner.size is None else -(-inner.size // inner.atom)
+        require_sound(chosen[-1] < min(last, FURTHEST_DRAW), "it has draws that are not there")
+        fits = self.scales.shape[:1] == chosen.shape
+        require_sound(fits, "scales and draws differ in number")
+        alike = self.atom == inner.atom and self.size == inner.atom * len(chosen)
+        require_sound(alike, "its size differs")
+        require_sound(self.dtype == inner.dtype == self.scales.dtype, "it is of another dtype")
+
+    @property
+    def input_columns(self) -> int | None:
+        """The number of columns of a row, None if some are used."""
+        return self.inner.input_columns
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.inner.code_columns
 
     def encode(self, X: Any) -> Any:
         """Return the rows as the other basis takes them."""

@@ -17,13 +17,15 @@ from bochner.features.feature_map import FeatureMap, checked_size
 from bochner.features.random.random_basis import UNIT, RandomBasis, WholeUnits
 from bochner.kernels import Kernel, PowerSeries
 from bochner.kernels.inner_product import median_square
+from bochner.validation import Validated, require_sound
 
 MISSING = 1e-6  # of k(x, x) at the median row may be in powers that the features lack
+MOST_DEGREES = 4096
 LAWS = ("proportional", "geometric")
 
 
 @dataclass(frozen=True, eq=False)
-class Degrees:
+class Degrees(Validated):
     """Probabilities of the degrees 0, 1, 2, ...
 
     A unit has its share of every degree, up to one function, at random places (systematic
@@ -32,6 +34,14 @@ class Degrees:
     """
 
     probabilities: NDArray[np.float64]
+
+    def validate(self) -> None:
+        """Check that the probabilities are a list of non-negative numbers."""
+        chances = self.probabilities
+        some = chances.ndim == 1 and 0 < len(chances) <= MOST_DEGREES
+        require_sound(some, "its degrees cannot be")
+        possible = bool((chances >= 0).all()) and 0 < chances.sum() < np.inf
+        require_sound(possible, "its chances cannot be")
 
     def draw(self, rng: Random) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the degrees of a unit, falling, and the place of each among its functions."""
@@ -117,11 +127,28 @@ class Products:
     heights: NDArray[Any]
 
 
-class MaclaurinBasis(WholeUnits):
+@dataclass(init=False, eq=False, repr=False)
+class DegreesBasis(WholeUnits):
+    """Functions of random degrees: `heights` has the factor of each degree."""
+
+    law: Degrees
+    heights: NDArray[Any]
+
+    def validate(self) -> None:
+        """Check that each degree has a height."""
+        super().validate()
+        degrees = self.law.probabilities.shape
+        require_sound(self.heights.shape == degrees, "heights and degrees differ in number")
+
+
+@dataclass(init=False, eq=False, repr=False)
+class MaclaurinBasis(DegreesBasis):
     """Products of projections to random signs, of rows divided by `length`.
 
     `parts` are the terms of the kernel at rows of that length, `law` that of the degrees.
     """
+
+    length: float
 
     def __init__(
         self,

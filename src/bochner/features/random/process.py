@@ -49,8 +49,11 @@ class ProcessFeatures(FeatureMap):
         return ProcessBasis(process, size, Centring.in_place(sample.X, dtype), seed, memory)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class ProcessBasis(WholeUnits):
     """The functions a phi(omega_j, x), a = 1 / sqrt(size), or 1 if there is no end to them."""
+
+    kernel: RandomProcess
 
     def __init__(
         self,

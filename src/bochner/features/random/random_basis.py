@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from math import sqrt
+from dataclasses import dataclass
+from math import isclose, sqrt
 from threading import Lock
 from typing import Any, Self
 
@@ -16,8 +17,10 @@ from numpy.typing import NDArray
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
 from bochner.compute.random.counter_based import Random
-from bochner.features.centring import Centring
+from bochner.features.basis import Basis
+from bochner.features.centring import MOST, Centring
 from bochner.features.dense_basis import BLOCK, DenseBasis, cuts
+from bochner.validation import require_sound
 
 UNITS_AT_ONCE = 32  # units whose parameters exist at the same time, if there is memory for them
 UNIT = 512  # functions that are drawn together; changing it changes every model
@@ -39,6 +42,11 @@ class RandomBasis(DenseBasis):
     def gain(self, width: int) -> float:
         """Return the factor by which `width` functions alone approximate the kernel."""
 
+    @property
+    @abstractmethod
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+
     def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
         """Have the parameters of the functions start, ..., stop - 1 ready in this context."""
         return nullcontext()
@@ -54,6 +62,7 @@ class RandomBasis(DenseBasis):
                 yield first, last
 
 
+@dataclass(init=False, eq=False, repr=False)
 class SeededBasis(RandomBasis):
     """A basis of random functions; the parameters of unit i are drawn from `Random(seed, i)`.
 
@@ -62,10 +71,28 @@ class SeededBasis(RandomBasis):
     units `given` parameters may take the place of drawn ones.
     """
 
+    size: int | None
+    dtype: np.dtype[Any]
+    seed: int
+    unit: int
+    unit_bytes: int
+    memory: int
+    given: dict[int, NDArray[Any]]
+
     def __init__(self, seed: int, unit: int, unit_bytes: int, memory: int) -> None:
         self.seed, self.unit, self.unit_bytes, self.memory = seed, unit, unit_bytes, memory
-        self.given: dict[int, Any] = {}
+        self.given = {}
         self._begin()
+
+    def validate(self) -> None:
+        """Check that the numbers are possible, and that no unit has given parameters."""
+        self._validate_numbers()
+        require_sound(not self.given, "it has been given functions")
+
+    def _validate_numbers(self) -> None:
+        require_sound(self.size is None or 0 < self.size < MOST, "its size cannot be")
+        require_sound(self.unit > 0 and self.unit_bytes > 0, "its units cannot be")
+        require_sound(self.memory >= 0, "its memory cannot be")
 
     @abstractmethod
     def draw(self, rng: Random) -> Any:
@@ -134,6 +161,7 @@ class SeededBasis(RandomBasis):
         self._begin()
 
 
+@dataclass(init=False, eq=False, repr=False)
 class RandomFunctions(SeededBasis):
     """Random functions phi_j with E phi_j(x) phi_j(y) = k(x, y) / size.
 
@@ -141,6 +169,9 @@ class RandomFunctions(SeededBasis):
     """
 
     atom = 1
+    rows: Centring
+    n_columns: int
+    amplitude: float
 
     def __init__(
         self,
@@ -155,6 +186,29 @@ class RandomFunctions(SeededBasis):
         self.n_columns, self.dtype = rows.n_columns, rows.dtype
         self.amplitude = 1.0 if size is None else sqrt(1 / size)
         super().__init__(seed, unit, unit_bytes, memory_budget(memory))
+
+    def validate(self) -> None:
+        """Check the amplitude, and that rows and basis have the same columns and dtype."""
+        super().validate()
+        amplitude = 1.0 if self.size is None else self.size**-0.5
+        alike = isclose(self.amplitude, amplitude, rel_tol=1e-9)
+        require_sound(alike, "its amplitude is another")
+        require_sound(self.n_columns == self.rows.n_columns, "it is of other columns")
+        require_sound(self.dtype == self.rows.dtype, "it is of another dtype")
+        self._validate_unit()
+
+    def _validate_unit(self) -> None:
+        require_sound(self.unit == UNIT, "its units cannot be")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.rows.input_columns
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.n_columns
 
     def gain(self, width: int) -> float:
         """Return the factor by which `width` functions alone approximate the kernel."""
@@ -179,3 +233,14 @@ class WholeUnits(RandomFunctions):
             whole = np.empty((code.shape[0], self.unit), self.dtype)
             self.write(code, parameters, whole, 0)
             out[:, place : place + end - begin] = whole[:, first : first + end - begin]
+
+
+def require_equal_numbers(basis: Basis, expected: Basis) -> None:
+    """Raise unless a basis has the numbers, tuples and dtype of one built from the same fields."""
+    for name, wanted in vars(expected).items():
+        found = getattr(basis, name, None)
+        if isinstance(wanted, float):
+            alike = isinstance(found, int | float) and isclose(found, wanted, rel_tol=1e-9)
+            require_sound(alike, f"its {name} is another")
+        elif isinstance(wanted, int | tuple | np.dtype):
+            require_sound(found == wanted, f"its {name} is another")

@@ -69,8 +69,11 @@ class RandomLaplace(FeatureMap, name="random_laplace"):
         return RandomLaplaceBasis(self._checked_kernel(kernel), size, rows, seed, memory)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class RandomLaplaceBasis(RandomFunctions):
     """The functions exp(-omega_j'x), times sqrt(1 / size) unless endless."""
+
+    kernel: Semigroup
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from math import prod, sqrt
 from typing import Any, ClassVar
@@ -17,8 +18,15 @@ from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts
 from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.random_basis import UNIT, RandomBasis, RandomFunctions, WholeUnits
+from bochner.features.random.random_basis import (
+    UNIT,
+    RandomBasis,
+    RandomFunctions,
+    WholeUnits,
+    require_equal_numbers,
+)
 from bochner.kernels import Kernel, Polynomial
+from bochner.validation import require_sound
 
 MOST = 16_384  # buckets of a sketch that is multiplied
 LONGEST = 4096  # of one that is transformed: a part of it costs as much as all of it
@@ -53,16 +61,13 @@ class Lift:
         return code
 
 
-class SketchBasis(WholeUnits):
-    """Fourier transforms of tensor sketches, with as many buckets as there are functions.
-
-    Many functions have several sketches, and the endless ones a sketch of 512 after the other.
-
-    The parts of frequency i of a sketch are its functions 2i and 2i + 1, times sqrt(2); the
-    lowest and the highest frequency have real parts only, and are the functions 0 and 1.
-    """
+@dataclass(init=False, eq=False, repr=False)
+class LiftedBasis(RandomFunctions):
+    """Functions of rows that a `Lift` has given one more column."""
 
     atom = 2
+    shape: tuple[int, int]
+    lift: Lift
 
     def __init__(
         self,
@@ -73,13 +78,54 @@ class SketchBasis(WholeUnits):
         memory: int | None = None,
     ) -> None:
         self.shape = kernel.degree, rows.n_columns + 1
-        buckets = UNIT if size is None else min(2 * next_fast_len(-(-size // 2)), LONGEST)
-        super().__init__(size, rows, seed, 16 * prod(self.shape), memory, buckets)
+        buckets = self._buckets(size)
+        unit_bytes = self._unit_bytes(buckets, rows.dtype)
+        super().__init__(size, rows, seed, unit_bytes, memory, buckets)
         self.lift = Lift(kernel, rows, sqrt(2) * self.amplitude)
+
+    @abstractmethod
+    def _buckets(self, size: int | None) -> int:
+        """Return the number of buckets of a sketch, which are the functions of a unit."""
+
+    @abstractmethod
+    def _unit_bytes(self, buckets: int, dtype: np.dtype[Any]) -> int:
+        """Return the memory that the parameters of a unit take."""
+
+    def validate(self) -> None:
+        """Check all that follows from the lift and other fields."""
+        super().validate()
+        parts = self.size, self.rows, self.seed, self.memory
+        require_equal_numbers(self, type(self)(self.lift.kernel, *parts))
+        require_sound(self.lift.rows.n_columns == self.rows.n_columns, "it is of other columns")
+        require_sound(self.lift.rows.dtype == self.dtype, "it is of another dtype")
+
+    def _validate_unit(self) -> None:
+        return  # `validate` compares it
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.n_columns + 1
 
     def encode(self, X: Any) -> Any:
         """Return the rows with one more column."""
         return self.lift(X)
+
+
+class SketchBasis(LiftedBasis, WholeUnits):
+    """Fourier transforms of tensor sketches, with as many buckets as there are functions.
+
+    Many functions have several sketches, and the endless ones a sketch of 512 after the other.
+
+    The parts of frequency i of a sketch are its functions 2i and 2i + 1, times sqrt(2); the
+    lowest and the highest frequency have real parts only, and are the functions 0 and 1.
+    """
+
+    def _buckets(self, size: int | None) -> int:
+        return UNIT if size is None else min(2 * next_fast_len(-(-size // 2)), LONGEST)
+
+    def _unit_bytes(self, buckets: int, dtype: np.dtype[Any]) -> int:
+        return 16 * prod(self.shape)
 
     def draw(self, rng: Random) -> Any:
         """Return buckets and signs of the columns, by factor."""
@@ -100,32 +146,18 @@ class SketchBasis(WholeUnits):
         return np.ascontiguousarray(parts[:, :-2])
 
 
-class RootsBasis(RandomFunctions):
+class RootsBasis(LiftedBasis):
     """The same for few columns, by products of matrices.
 
     A number in bucket h is that number times exp(-2 pi i h k / buckets) at frequency k, so the
     spectrum of a count sketch is a product of the rows with roots of unity.
     """
 
-    atom = 2
+    def _buckets(self, size: int | None) -> int:
+        return UNIT if size is None else min(size + size % 2, MOST)
 
-    def __init__(
-        self,
-        kernel: Polynomial,
-        size: int | None,
-        rows: Centring,
-        seed: int,
-        memory: int | None = None,
-    ) -> None:
-        self.shape = kernel.degree, rows.n_columns + 1
-        buckets = UNIT if size is None else min(size + size % 2, MOST)
-        unit_bytes = prod(self.shape) * buckets * rows.dtype.itemsize
-        super().__init__(size, rows, seed, unit_bytes, memory, buckets)
-        self.lift = Lift(kernel, rows, sqrt(2) * self.amplitude)
-
-    def encode(self, X: Any) -> Any:
-        """Return the rows with one more column."""
-        return self.lift(X)
+    def _unit_bytes(self, buckets: int, dtype: np.dtype[Any]) -> int:
+        return prod(self.shape) * buckets * dtype.itemsize
 
     def draw(self, rng: Random) -> NDArray[Any]:
         """Return roots of unity, times signs, (factors, columns, functions)."""
