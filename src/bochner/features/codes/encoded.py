@@ -15,7 +15,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.data.source import DataSource
 from bochner.features.basis import Basis, GrowingBasis, extend_and_encode
-from bochner.features.codes.store import Block, Store, drop_pages, packed, unpacked
+from bochner.features.codes.store import CodeBlock, Store, drop_pages, packed, unpacked
 
 AHEAD = 4  # groups that a solver may look at together
 READ_ROWS = 16_384  # at a time
@@ -57,7 +57,7 @@ class Encoded(DataSource):
         self._codes: list[Any | None] = []
         for pieces in self._read():
             parts: list[Batch] = []
-            block = Block(self._room())
+            block = CodeBlock(self._room())
             for batch in pieces:
                 self.basis, code = extend_and_encode(self.basis, batch.X)
                 block.add(code)
@@ -88,7 +88,7 @@ class Encoded(DataSource):
         for number, pieces in enumerate(self._read(start), start):
             code = self._codes[number]
             if code is None:
-                block = Block(len(self._batches[number]))
+                block = CodeBlock(len(self._batches[number]))
                 for piece in pieces:
                     block.add(self.basis.encode(piece.X))
                 code = block.joined()
