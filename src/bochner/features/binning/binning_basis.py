@@ -1,4 +1,4 @@
-"""BinningBasis: the indicator functions of the bins that rows have been met in."""
+"""BinningBasis: the indicator functions of the bins that contain rows."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from bochner.features.basis import Basis, GrowingBasis
 from bochner.features.centring import MOST
 from bochner.validation import Validated, require_sound
 
-ENCODED_ROWS = 16_384  # at a time: a grid's table stays in the cache meanwhile
+ENCODED_ROWS = 16_384  # at a time, so that a grid's table stays in the cache
 
 
 @dataclass(frozen=True)
 class Grid(Validated):
-    """One number for each column: x lies in the bins round(x_j * inverse_j - shift_j).
+    """A random grid: row x is in interval round(x_j * inverse_j - shift_j) of column j.
 
-    A bin is known by the sum over the columns of its numbers times `multiplier`, modulo 2^64; a
-    column with multiplier 0 takes no part.
+    The fingerprint of a bin is the sum over the columns of these numbers times `multiplier`, modulo
+    2^64; a column with multiplier 0 is ignored.
     """
 
     inverse: NDArray[np.float64]
@@ -42,13 +42,12 @@ class Grid(Validated):
 
 @dataclass(init=False, eq=False, repr=False)
 class BinningBasis(GrowingBasis):
-    """Functions sqrt(variance / grids) * [x lies in bin b of grid r], for bins that have been met.
+    """Functions sqrt(variance / grids) * [x is in bin b of grid r], for bins that contain rows.
 
-    The functions are numbered grid by grid, within a grid in the order in which their bins were
-    met. A code is an int32 array (rows, grids) of numbers within the grids, -1 for a bin that is
-    not known, stored grid by grid. A basis never changes: `extended` returns a larger one, which
-    shares its tables with this one. `memory` is how many bytes bins may take where rows come
-    without end.
+    The functions are numbered by grid, within a grid in the order of the first rows of their bins.
+    A code is an int32 array (rows, grids) of bin numbers within the grids, -1 for an unknown bin,
+    stored by grid. A basis is immutable: `extended` returns a larger one, which shares its tables.
+    `memory` is the number of bytes that the bins of a stream of rows may take.
     """
 
     grids: tuple[Grid, ...]
@@ -99,17 +98,17 @@ class BinningBasis(GrowingBasis):
         return np.diff(self.starts)
 
     def encode(self, X: Any) -> NDArray[np.int32]:
-        """Return the number of each row's bin in each grid, -1 for bins that are not known."""
+        """Return the number of each row's bin in each grid, -1 for unknown bins."""
         counts = self.counts
         return self._encoded(X, lambda r, prints: self.tables[r].find(prints, int(counts[r])))
 
     def extended(self, X: Any, most: int | None = None) -> tuple[BinningBasis, NDArray[np.int32]]:
-        """Return the basis with the bins of these rows as well, and the rows encoded.
+        """Return the basis with the bins of these rows added, and the rows encoded.
 
-        Of each grid at most `most` bins are known; rows beyond get -1.
+        Each grid gets at most `most` bins; rows in other bins get -1.
         """
         pairs = zip(self.tables, self.counts, strict=True)
-        # A table that knows more serves another basis, perhaps of a fit that failed.
+        # A table with more bins belongs to another basis, perhaps of a fit that failed.
         tables = tuple(t if len(t) == n else BinTable(t.fingerprints(int(n))) for t, n in pairs)
         code = self._encoded(X, lambda r, prints: tables[r].admit(prints, most))
         counts = np.array([len(table) for table in tables], np.int64)
@@ -153,8 +152,8 @@ class BinningBasis(GrowingBasis):
         tally(code.T, self.starts, total)
 
     def embed_weights(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
-        """Return the weights of an earlier basis, so scaled that the function is the same."""
-        assert isinstance(before, BinningBasis)  # solvers hand in the basis they had
+        """Return the weights of an earlier basis, scaled so that the function is the same."""
+        assert isinstance(before, BinningBasis)  # solvers pass their earlier basis
         if np.array_equal(self.starts, before.starts):
             return weights
         out = np.zeros((self.size, *weights.shape[1:]), weights.dtype)
@@ -165,13 +164,13 @@ class BinningBasis(GrowingBasis):
         return out
 
     def with_grids(self, grids: tuple[Grid, ...]) -> BinningBasis:
-        """Return the basis with further grids, in which no bin is known yet."""
+        """Return the basis with more grids, which have no bins yet."""
         tables = self.tables + tuple(BinTable() for _ in grids)
         counts = np.concatenate([self.counts, np.zeros(len(grids), np.int64)])
         return BinningBasis(self.grids + grids, self.variance, self.memory, tables, counts)
 
     def restricted(self, kept: NDArray[np.bool_]) -> BinningBasis:
-        """Return the basis with some of its functions only, numbered anew in the same order."""
+        """Return the basis with a subset of its functions, in the same order."""
         tables = []
         for r, table in enumerate(self.tables):
             known = table.fingerprints(int(self.counts[r]))
@@ -180,9 +179,9 @@ class BinningBasis(GrowingBasis):
         return BinningBasis(self.grids, self.variance, self.memory, tuple(tables), counts)
 
     def matrix(self, code: NDArray[np.int32]) -> sp.csr_array:
-        """Return Phi at encoded rows as a sparse matrix; bins that are not known are left out.
+        """Return Phi at encoded rows as a sparse matrix; unknown bins are left out.
 
-        Its indices are int32 where they fit: scikit-learn's liblinear takes no others.
+        Its indices are int32 if they fit, since scikit-learn's liblinear takes no others.
         """
         known = code >= 0
         index = np.int32 if max(self.size, code.size) <= np.iinfo(np.int32).max else np.int64
@@ -193,12 +192,12 @@ class BinningBasis(GrowingBasis):
         return sp.csr_array((values, columns, pointers), shape=shape)
 
     def columns(self, code: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return Phi at encoded rows, (rows, bins), zeros and all."""
+        """Return Phi at encoded rows as a dense array, (rows, bins)."""
         return np.asarray(self.matrix(code).toarray())
 
     @cached_property
     def _furthest(self) -> NDArray[np.float64]:
-        """The largest number in each column whose bins can be told apart."""
+        """The largest number in each column whose bin is exact in double precision."""
         return np.asarray(FURTHEST / np.max([grid.inverse for grid in self.grids], axis=0))
 
     def _encoded(self, X: Any, number: Any) -> NDArray[np.int32]:
@@ -256,7 +255,7 @@ class BinningBasis(GrowingBasis):
 
 @dataclass(frozen=True)
 class BinningDiagnostics:
-    """What Wu, Yen et al. 2016 look at in random binning features.
+    """Diagnostics of random binning features (Wu, Yen et al. 2016).
 
     Parameters
     ----------
@@ -279,7 +278,7 @@ class BinningDiagnostics:
 
     @classmethod
     def of(cls, basis: BinningBasis, counts: NDArray[Any]) -> BinningDiagnostics:
-        """Return those of a basis, given how many rows lie in each of its bins."""
+        """Return the diagnostics of a basis, given the number of rows in each bin."""
         grids = [counts[a:b] for a, b in pairwise(basis.starts) if a < b]
         kappas = [float(rows.sum(dtype=np.float64) / max(rows.max(), 1)) for rows in grids]
         return cls(basis.size, len(basis.grids), float(np.mean(kappas)) if kappas else 0.0)

@@ -1,4 +1,4 @@
-"""WhitenedBasis: functions of the span of centres whose weights have the norm of the kernel."""
+"""WhitenedBasis: centre functions, transformed so that |w| is the norm in the kernel's space."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from bochner.features.codes.kept_columns import TabulatedBasis, with_kept_column
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
 from bochner.validation import require_sound
 
-FEW_OUTPUTS = 32  # for which values need not be turned into double precision first
-WIDTH = 256  # columns that are turned into double precision at a time, to stay in the L2 cache
-FLOOR = 1e-7  # of the mean of k(x, x): a preconditioner of a smaller ridge takes more steps
-# What the others leave of the intercept's diagonal may be as small as the rounding of it.
+FEW_OUTPUTS = 32  # with these, products do not convert values to double precision first
+WIDTH = 256  # columns that are converted to double precision at a time: they fit the L2 cache
+FLOOR = 1e-7  # ridge of the preconditioner relative to the mean of k(x, x): less takes more steps
+# The pivot of the intercept may be as small as rounding.
 CORNER, JITTER = 1e-5, 1e-3
 
 
@@ -44,7 +44,7 @@ class WhitenedBasis(TransformedBasis):
     inner : CenterBasis or TabulatedBasis
         The functions k(., Z); codes are its codes.
     jitter : float
-        What is added to the diagonal of k(Z, Z), in means of it; more if it has no Cholesky factor.
+        Added to the diagonal of k(Z, Z), relative to its mean; more if the Cholesky factor fails.
     """
 
     size: int
@@ -74,7 +74,7 @@ class WhitenedBasis(TransformedBasis):
     def centers(self) -> CenterBasis:
         """The basis k(., Z) that computes its columns."""
         centers = self.inner.for_prediction
-        assert isinstance(centers, CenterBasis)  # there is no other with a kernel matrix
+        assert isinstance(centers, CenterBasis)  # `validate` checks it
         return centers
 
     @property
@@ -90,7 +90,7 @@ class WhitenedBasis(TransformedBasis):
         return self._lower
 
     def encode(self, X: Any) -> Any:
-        """Return the rows as the centres take them."""
+        """Return the code of the centre basis."""
         return self.inner.encode(X)
 
     def evaluate(self, code: Any, weights: NDArray[Any], start: int = 0) -> NDArray[Any]:
@@ -175,7 +175,7 @@ class WhitenedBasis(TransformedBasis):
             total += np.einsum("ij,ij,i->j", columns, columns, weight[top:bottom])
 
     def embed_weights(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
-        """Return the weights of the same function, of which `before` may have others."""
+        """Return the weights of the same function: L'c for weights c of the centres."""
         if isinstance(before, WhitenedBasis) and before.alike(self):
             return weights
         plain = np.asarray(super().embed_weights(weights, before), np.float64)
@@ -192,7 +192,7 @@ class WhitenedBasis(TransformedBasis):
         return solve_upper(self.lower, weights)
 
     def with_kept_columns(self, rows: int | None, memory: int) -> WhitenedBasis:
-        """Return this basis on columns k(x, Z) that are kept, if they fit beside two factors."""
+        """Return this basis with stored columns k(x, Z), if they and two factors fit."""
         inner = with_kept_columns(self.inner, rows, memory - 12 * self.size**2)
         if inner is self.inner or not isinstance(inner, DenseBasis):
             return self
@@ -201,7 +201,7 @@ class WhitenedBasis(TransformedBasis):
         return basis
 
     def factor(self, curvature: float, ridge: float, intercept: bool) -> NDArray[np.float32]:
-        """Return the Cholesky factor of what curvature Phi'Phi / n + ridge I is if Z are the rows.
+        """Return the Cholesky factor of curvature Phi'Phi / n + ridge I, as if Z were the rows.
 
         Then Phi'Phi / n = L'L / M for M centres (the same, Eq. 13), and the mean L'1 / M stands
         beside it for the intercept, whose row is the last. It only guides conjugate gradients, for
@@ -209,12 +209,12 @@ class WhitenedBasis(TransformedBasis):
         """
         key = curvature, ridge, intercept
         if self._factor is None or self._factor[0] != key:
-            self._factor = None  # two at a time are too many
+            self._factor = None  # free the old one first
             self._factor = key, jittered_cholesky(self._moments(*key), 0.0, JITTER)[0]
         return self._factor[1]
 
     def clear_cache(self) -> None:
-        """Let go what can be computed again."""
+        """Free what can be computed again."""
         self._begin()
         self.inner.clear_cache()
 
@@ -237,7 +237,7 @@ class WhitenedBasis(TransformedBasis):
         return out
 
     def __deepcopy__(self, memo: Any) -> WhitenedBasis:
-        return self  # nothing in it changes
+        return self  # it does not change
 
     def __getstate__(self) -> dict[str, Any]:
         return {"inner": self.inner, "size": self.size, "jitter": self.jitter}

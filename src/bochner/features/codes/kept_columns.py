@@ -1,4 +1,4 @@
-"""Bases whose columns are kept, so that a pass costs only a product."""
+"""Bases that store their columns, so that a pass costs only a product."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bochner.validation import require_sound
 class TabulatedBasis(DenseBasis):
     """The functions of another basis; the code of rows is the matrix Phi_ij = phi_j(x_i) itself.
 
-    The tiles are the other's, so the results are the same in every bit.
+    The tiles are those of the other basis, so the results are the same in every bit.
     """
 
     size: int
@@ -53,7 +53,7 @@ class TabulatedBasis(DenseBasis):
         return self.inner.for_prediction
 
     def encode(self, X: Any) -> NDArray[Any]:
-        """Return the columns at the rows, made in the tiles in which they would be used."""
+        """Return the columns at the rows, computed by the tiles of the other basis."""
         code = self.inner.encode(X)
         out = np.empty((code.shape[0], self.size), code.dtype)
         for first, last in self.inner.spans(0, self.size):
@@ -88,14 +88,14 @@ class TabulatedBasis(DenseBasis):
         return ((begin, end, tile[:, begin:end]) for begin, end in cuts(first, last, BLOCK))
 
     def __deepcopy__(self, memo: Any) -> TabulatedBasis:
-        return self  # nothing in it changes
+        return self  # it does not change
 
 
 @dataclass(init=False, eq=False, repr=False)
 class RememberedBasis(DenseBasis):
-    """The functions of another basis, kept at each of `rows` training rows once it has come by.
+    """The functions of another basis, stored for each of `rows` training rows at its first use.
 
-    For walks in random order; `TabulatedBasis` is for those in the order of the rows.
+    For random access to rows; `TabulatedBasis` is for passes in the order of the rows.
     """
 
     inner: DenseBasis
@@ -108,7 +108,7 @@ class RememberedBasis(DenseBasis):
         self.clear_cache()
 
     def clear_cache(self) -> None:
-        """Free the columns."""
+        """Free the stored columns."""
         self._matrix: NDArray[Any] | None = None
         self._known = np.zeros(self.rows, np.bool_)
 
@@ -127,11 +127,11 @@ class RememberedBasis(DenseBasis):
         return self.inner.for_prediction
 
     def encode(self, X: Any) -> Any:
-        """Return rows of no number as the other basis takes them."""
+        """Return the code of the other basis, for rows that are not training rows."""
         return self.inner.encode(X)
 
     def encode_batch(self, batch: Batch) -> KernelRows:
-        """Return the rows of a batch by their numbers; columns that are new are computed."""
+        """Return the rows of a batch by their numbers; rows that are new are computed first."""
         if self._matrix is None:
             self._matrix = np.empty((self.rows, self.end(None)), self.dtype)
         new = ~self._known[batch.index]
@@ -142,7 +142,7 @@ class RememberedBasis(DenseBasis):
         return KernelRows(self._matrix, batch.index)
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Copy columns that are kept."""
+        """Copy stored columns."""
         code.fill(start, out)
 
     def columns(

@@ -34,7 +34,7 @@ class Harmonics(FeatureMap, name="harmonics"):
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The number of functions; None means infinitely many.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Harmonics(FeatureMap, name="harmonics"):
 
 @dataclass(frozen=True, eq=False)
 class Poles:
-    """The functions of a unit: points of the sphere, degrees, falling, places and heights."""
+    """The functions of a unit: points of the sphere, descending degrees, positions, heights."""
 
     points: NDArray[Any]
     degrees: NDArray[np.int64]
@@ -109,7 +109,7 @@ class HarmonicsBasis(DegreesBasis):
         return Poles(points, degrees, places, heights.astype(self.dtype))
 
     def write(self, code: Any, parameters: Poles, out: NDArray[Any], first: int) -> None:
-        """Write polynomials of the cosines; a row of zeros has zeros."""
+        """Write polynomials of the cosines; rows of zeros give 0."""
         cosines, degrees = code @ parameters.points, parameters.degrees
         values = np.zeros((code.shape[0], UNIT), self.dtype)
         polynomials = islice(legendre(cosines, self.n_columns), int(degrees[0]) + 1)
@@ -131,7 +131,7 @@ class Rectified(FeatureMap, name="rectified"):
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The number of functions; None means infinitely many.
 
     Examples
     --------
@@ -181,7 +181,7 @@ class RectifiedBasis(WholeUnits):
         return self.rows(X)
 
     def draw(self, rng: Random) -> NDArray[Any]:
-        """Return normal vectors, (n_columns, UNIT), so long that ramps have their amplitude."""
+        """Return normal vectors, (n_columns, UNIT), scaled so that ramps have their amplitude."""
         length = (sqrt(2) * self.amplitude) ** (1 / self.order) if self.order else 1.0
         return (length * rng.normal((self.n_columns, UNIT))).astype(self.dtype)
 

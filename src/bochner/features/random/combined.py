@@ -1,4 +1,4 @@
-"""Features of sums, products, column scales and chosen columns, made of those of the parts."""
+"""Features of composite kernels: sums, products, column scales and kernels on some columns."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from bochner.kernels import (
 from bochner.kernels.rows import checked_rows, dense
 from bochner.validation import require_sound
 
-PARTS = 0x9A275  # keeps the seeds of parts apart
+PARTS = 0x9A275  # separates the seeds of parts
 MOST_PRODUCTS = 4096  # of an atom
 
 
 @dataclass(init=False, eq=False, repr=False)
 class CombinedBasis(RandomBasis):
-    """Functions made of those of `parts`; the code of rows is that of all parts side by side.
+    """Functions of functions of `parts`; a code is the codes of all parts side by side.
 
-    `size` is None if there is no end to the functions; an atom of them then has the gain 1.
+    `size` is None for an infinite basis, of which an atom has the gain 1.
     """
 
     size: int | None
@@ -77,10 +77,10 @@ class CombinedBasis(RandomBasis):
 
     @abstractmethod
     def inner(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Return the functions of each part that the functions first, ..., last - 1 are made of."""
+        """Return the range of each part's functions that functions first, ..., last - 1 need."""
 
     def values(self, code: Any, first: int, last: int) -> Iterator[NDArray[Any]]:
-        """Yield the functions of each part that some functions are made of."""
+        """Yield the values of each part's functions that functions first, ..., last - 1 need."""
         for part, place, (begin, end) in zip(
             self.parts, self.places, self.inner(first, last), strict=True
         ):
@@ -94,21 +94,21 @@ class CombinedBasis(RandomBasis):
         return sqrt((self.atom if self.size is None else self.size) / width)
 
     def amplitude(self) -> float:
-        """Return the factor of an atom of which all functions together approximate the kernel."""
+        """Return the factor of an atom with which all functions together approximate the kernel."""
         return 1.0 if self.size is None else sqrt(self.atom / self.size)
 
     def span(self) -> int:
-        """Return as many functions as the parts have room for."""
+        """Return as many functions as the spans of the parts allow."""
         atoms = min(part.span() * self.share(part) for part in self.parts)
         return max(BLOCK, min(SPAN, int(atoms)) // BLOCK * BLOCK)
 
     @abstractmethod
     def share(self, part: RandomBasis) -> float:
-        """Return how many functions there are for each function of a part."""
+        """Return the number of functions for each function of a part."""
 
     @contextmanager
     def holding(self, start: int, stop: int) -> Iterator[None]:
-        """Have the parameters of all parts ready in this context."""
+        """Keep the parameters of all parts in this context."""
         with ExitStack() as stack:
             for part, (begin, end) in zip(self.parts, self.inner(start, stop), strict=True):
                 stack.enter_context(part.holding(begin, end))
@@ -117,10 +117,10 @@ class CombinedBasis(RandomBasis):
 
 @dataclass(init=False, eq=False, repr=False)
 class SumBasis(CombinedBasis):
-    """The functions of several bases, `turn` of one after `turn` of another, round and round.
+    """The functions of several bases in turns: `turn` functions of each, again and again.
 
     k = sum_i factor_i k_i has the features (sqrt(factor_1) phi_1, sqrt(factor_2) phi_2, ...). In
-    turns they are without end, and any block has all parts in it.
+    turns the basis can be infinite, and any block has functions of all parts.
     """
 
     turn: int
@@ -201,7 +201,7 @@ class ProductBasis(CombinedBasis):
         return [(begin * part.atom, end * part.atom) for part in self.parts]
 
     def share(self, part: RandomBasis) -> float:
-        """Return the products that a function is in, of one draw."""
+        """Return the number of products that contain a function, in one draw."""
         return self.atom / part.atom
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
@@ -218,7 +218,7 @@ class ProductBasis(CombinedBasis):
 
 @dataclass(init=False, eq=False, repr=False)
 class SeenBasis(RandomBasis):
-    """The functions of another basis at rows as a kernel sees them."""
+    """The functions of another basis at rows whose columns a kernel scales or selects."""
 
     size: int | None
     dtype: np.dtype[Any]
@@ -244,7 +244,7 @@ class SeenBasis(RandomBasis):
         return self.inner.code_columns
 
     def encode(self, X: Any) -> Any:
-        """Return the code of the rows that are seen."""
+        """Return the code of the scaled or selected columns."""
         return self.inner.encode(self.kernel.seen(checked_rows(X)))
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
@@ -256,11 +256,11 @@ class SeenBasis(RandomBasis):
         return self.inner.gain(width)
 
     def span(self) -> int:
-        """Return that of the other basis."""
+        """Return the span of the other basis."""
         return self.inner.span()
 
     def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
-        """Have the parameters of the other basis ready in this context."""
+        """Keep the parameters of the other basis in this context."""
         return self.inner.holding(start, stop)
 
 
@@ -273,8 +273,7 @@ class SumFeatures(FeatureMap):
     Parameters
     ----------
     size : int or None
-        The most functions: as many draws as there is room for. None means that there is no end to
-        them.
+        The maximal number of functions; whole draws are taken. None means infinitely many.
     """
 
     basis_type: ClassVar[type[Any]] = RandomBasis
@@ -288,7 +287,7 @@ class SumFeatures(FeatureMap):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> SumBasis:
-        """Return the basis made of those of the parts."""
+        """Return the basis."""
         numbers, kernels = zip(*terms(kernel), strict=True)
         parts = _parts(kernels, sample, seed, dtype, memory)
         size = whole_draws(self.size, SumBasis(parts, numbers, None).atom)
@@ -302,8 +301,7 @@ class ProductFeatures(FeatureMap):
     Parameters
     ----------
     size : int or None
-        The most functions: as many draws as there is room for. None means that there is no end to
-        them.
+        The maximal number of functions; whole draws are taken. None means infinitely many.
     """
 
     basis_type: ClassVar[type[Any]] = RandomBasis
@@ -317,7 +315,7 @@ class ProductFeatures(FeatureMap):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> ProductBasis:
-        """Return the basis made of those of the factors."""
+        """Return the basis."""
         number, kernels = factors(kernel)
         parts = _parts(kernels, sample, seed, dtype, memory)
         size = whole_draws(self.size, ProductBasis(parts, number, None).atom)
@@ -326,12 +324,12 @@ class ProductFeatures(FeatureMap):
 
 @dataclass
 class SeenFeatures(FeatureMap):
-    """The features of a stretched kernel, or of one of some columns: at rows as the kernel sees.
+    """The features of a kernel with column scales or on some columns.
 
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The number of functions; None means infinitely many.
     """
 
     basis_type: ClassVar[type[Any]] = RandomBasis
@@ -345,7 +343,7 @@ class SeenFeatures(FeatureMap):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> SeenBasis:
-        """Return the basis of the kernel that is stretched, or that sees some columns."""
+        """Return the basis of the inner kernel at scaled or selected columns."""
         assert isinstance(kernel, GeneralStretched | OnColumns)  # no others have these features
         rows = replace(sample, X=kernel.seen(checked_rows(sample.X)))
         inner = random_basis(kernel.kernel, self.size, rows, seed, dtype, memory)
@@ -371,9 +369,10 @@ def random_basis(
     dtype: Any = np.float32,
     memory: int | None = None,
 ) -> RandomBasis:
-    """Return the basis of the map of a kernel, of which any block approximates it.
+    """Return a random basis of a kernel, any block of which approximates the kernel.
 
-    Where a map makes something else of a size, so many of its endless functions are taken.
+    If the map of the kernel builds another type for a given size, functions of its infinite basis
+    are used.
     """
     own = map_of(kernel, size)
     features = own if issubclass(own.basis_type, RandomBasis) else SumFeatures(size)
@@ -381,7 +380,7 @@ def random_basis(
 
 
 def terms(kernel: Kernel) -> list[tuple[float, Kernel]]:
-    """Return the kernels whose sum, times their numbers, is this one."""
+    """Return factors and kernels whose weighted sum is this kernel."""
     if isinstance(kernel, GeneralSum):
         return terms(kernel.left) + terms(kernel.right)
     if isinstance(kernel, GeneralScaled):
@@ -390,7 +389,7 @@ def terms(kernel: Kernel) -> list[tuple[float, Kernel]]:
 
 
 def factors(kernel: Kernel) -> tuple[float, list[Kernel]]:
-    """Return the number and the kernels whose product is this one."""
+    """Return a factor and the kernels whose product is this kernel."""
     if isinstance(kernel, GeneralProduct):
         (one, left), (two, right) = factors(kernel.left), factors(kernel.right)
         return one * two, left + right
@@ -403,7 +402,7 @@ def factors(kernel: Kernel) -> tuple[float, list[Kernel]]:
 def _parts(
     kernels: Any, sample: Batch, seed: int, dtype: Any, memory: int | None
 ) -> list[RandomBasis]:
-    """Return the endless bases of kernels, each with its own seed and a share of the memory."""
+    """Return infinite bases of kernels, each with its own seed and a share of the memory."""
     share = memory_budget(memory) // len(kernels)
     seeds = [int(Random(seed, PARTS, i).integers(1)[0]) for i in range(len(kernels))]
     return [

@@ -1,4 +1,4 @@
-"""Random features of the exponential kernel: Fourier features that grow with the row."""
+"""Random features of the exponential kernel: Fourier features times exp(|x|^2 / 2b^2)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class ExponentialFourier(FeatureMap, name="exponential_fourier"):
     Parameters
     ----------
     size : int or None
-        The number of functions, even: a cosine and a sine for each frequency. None means that
-        there is no end to them.
+        The number of functions, even: a cosine and a sine for each frequency. None means
+        infinitely many.
 
     Examples
     --------

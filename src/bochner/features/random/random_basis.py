@@ -1,4 +1,4 @@
-"""Bases of random functions, drawn from a seed, of which any block approximates the kernel."""
+"""Bases of random functions, any block of which approximates the kernel."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from bochner.features.centring import MOST, Centring
 from bochner.features.dense_basis import BLOCK, DenseBasis, cuts
 from bochner.validation import require_sound
 
-UNITS_AT_ONCE = 32  # units whose parameters exist at the same time, if there is memory for them
+UNITS_AT_ONCE = 32  # units whose parameters are in memory at the same time, at most
 UNIT = 512  # functions that are drawn together; changing it changes every model
 
 
-SPAN = 16 * BLOCK  # functions whose parameters exist at the same time
+SPAN = 16 * BLOCK  # functions whose parameters are in memory at the same time
 
 
 class RandomBasis(DenseBasis):
-    """A basis of random functions, any block of which approximates the kernel by its gain.
+    """A basis of random functions, any block of which, times its gain, approximates the kernel.
 
-    `atom` consecutive functions, from a multiple of it on, are one draw: times `gain(atom)`, the
-    mean of phi(x)'phi(y) over draws is k(x, y). A cosine and a sine of one frequency are two.
+    The functions n atom, ..., n atom + atom - 1 are one draw: times `gain(atom)`, the mean of
+    phi(x)'phi(y) over draws is k(x, y). The cosine and the sine of a frequency are a draw of two.
     """
 
     atom: int = 2
@@ -48,15 +48,15 @@ class RandomBasis(DenseBasis):
         """The number of columns of a code."""
 
     def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
-        """Have the parameters of the functions start, ..., stop - 1 ready in this context."""
+        """Keep the parameters of the functions start, ..., stop - 1 in memory in this context."""
         return nullcontext()
 
     def span(self) -> int:
-        """Return how many functions may have their parameters ready, a multiple of `BLOCK`."""
+        """Return how many functions may have their parameters in memory, a multiple of `BLOCK`."""
         return SPAN
 
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Cut the functions into spans, and have the parameters of a span ready for all rows."""
+        """Cut the functions into spans, and keep the parameters of a span for all rows."""
         for first, last in cuts(start, stop, self.span()):
             with self.holding(first, last):
                 yield first, last
@@ -66,9 +66,9 @@ class RandomBasis(DenseBasis):
 class SeededBasis(RandomBasis):
     """A basis of random functions; the parameters of unit i are drawn from `Random(seed, i)`.
 
-    A unit is `unit` consecutive functions, whatever blocks a solver works with. Parameters are
-    kept while they fit into `memory` bytes and drawn again beyond: the bits are the same. In some
-    units `given` parameters may take the place of drawn ones.
+    A unit is `unit` consecutive functions. The parameters of the first units that fit into `memory`
+    bytes stay in memory, others are drawn again when needed: the results are the same. `given`
+    parameters of a unit replace the random ones.
     """
 
     size: int | None
@@ -96,7 +96,7 @@ class SeededBasis(RandomBasis):
 
     @abstractmethod
     def draw(self, rng: Random) -> Any:
-        """Return the parameters of the unit to which this stream of random numbers belongs."""
+        """Return the parameters of a unit from its stream of random numbers."""
 
     def parameters(self, number: int) -> Any:
         """Return the parameters of a unit."""
@@ -104,21 +104,18 @@ class SeededBasis(RandomBasis):
         return self._drawn(number) if kept is None else kept
 
     def with_given(self, given: dict[int, Any]) -> Self:
-        """Return the same functions but for units whose parameters are given.
-
-        Both share what they keep.
-        """
+        """Return the same basis with given parameters of some units; both share their caches."""
         other = object.__new__(type(self))
         vars(other).update(vars(self) | {"given": given})
         return other
 
     def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
-        """Have the parameters of the functions start, ..., stop - 1 ready in this context."""
+        """Keep the parameters of the functions start, ..., stop - 1 in memory in this context."""
         return self._held(range(start // self.unit, -(-stop // self.unit)))
 
     def span(self) -> int:
-        """Return as many functions as fit into the memory, within bounds."""
-        whole = max(1, BLOCK // self.unit)  # a span holds whole blocks, so sums do not depend on it
+        """Return as many functions as fit into `memory`, at least a block."""
+        whole = max(1, BLOCK // self.unit)  # whole blocks, so that sums do not depend on spans
         units = max(1, min(UNITS_AT_ONCE, self.memory // self.unit_bytes) // whole) * whole
         return units * self.unit
 
@@ -150,7 +147,7 @@ class SeededBasis(RandomBasis):
 
     def _begin(self) -> None:
         self._kept: dict[int, Any] = {}
-        self._holders: Counter[int] = Counter()  # how many calls are working on a unit now
+        self._holders: Counter[int] = Counter()  # number of calls that use a unit
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -165,7 +162,7 @@ class SeededBasis(RandomBasis):
 class RandomFunctions(SeededBasis):
     """Random functions phi_j with E phi_j(x) phi_j(y) = k(x, y) / size.
 
-    The endless ones lack the division by the size: their `amplitude` is 1, not sqrt(1 / size).
+    The functions of an infinite basis are not divided: their `amplitude` is 1, not sqrt(1 / size).
     """
 
     atom = 1
@@ -216,14 +213,14 @@ class RandomFunctions(SeededBasis):
 
 
 class WholeUnits(RandomFunctions):
-    """Random functions of which whole units are written at once; a basis says how."""
+    """Random functions that are computed by whole units."""
 
     @abstractmethod
     def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
-        """Write all functions of a unit into the columns of `out` from `first` on."""
+        """Write all functions of a unit into the columns first, first + 1, ... of `out`."""
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the functions start, ..., stop - 1; of units that are cut whole ones are made."""
+        """Write the functions start, ..., stop - 1; a unit that is cut is computed whole."""
         for begin, end in cuts(start, stop, self.unit):
             number, first = divmod(begin, self.unit)
             parameters, place = self.parameters(number), begin - start

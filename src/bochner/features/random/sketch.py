@@ -29,7 +29,7 @@ from bochner.kernels import Kernel, Polynomial
 from bochner.validation import require_sound
 
 MOST = 16_384  # buckets of a sketch that is multiplied
-LONGEST = 4096  # of one that is transformed: a part of it costs as much as all of it
+LONGEST = 4096  # buckets of a sketch that is transformed: any part of it costs as much as the whole
 NARROW = 64  # columns up to which a product with roots of unity is faster than a transform
 
 
@@ -38,9 +38,9 @@ CUT = np.uint64(32)  # the high bits of a random integer choose the bucket, the 
 
 @dataclass(frozen=True, eq=False)
 class Lift:
-    """Rows with one more column, so scaled that a product to the power of the degree is k.
+    """Rows with one more column, scaled so that their inner product to the power `degree` is k.
 
-    What multiplies a row multiplies its sketch by that power: the amplitude is put in here.
+    The rows are scaled by the root of the amplitude, which scales their sketch by the amplitude.
     """
 
     kernel: Polynomial
@@ -115,7 +115,7 @@ class LiftedBasis(RandomFunctions):
 class SketchBasis(LiftedBasis, WholeUnits):
     """Fourier transforms of tensor sketches, with as many buckets as there are functions.
 
-    Many functions have several sketches, and the endless ones a sketch of 512 after the other.
+    More functions than `LONGEST` have several sketches; an infinite basis has sketches of 512.
 
     The parts of frequency i of a sketch are its functions 2i and 2i + 1, times sqrt(2); the
     lowest and the highest frequency have real parts only, and are the functions 0 and 1.
@@ -147,7 +147,7 @@ class SketchBasis(LiftedBasis, WholeUnits):
 
 
 class RootsBasis(LiftedBasis):
-    """The same for few columns, by products of matrices.
+    """The same functions as of `SketchBasis`, for few columns, by matrix products.
 
     A number in bucket h is that number times exp(-2 pi i h k / buckets) at frequency k, so the
     spectrum of a count sketch is a product of the rows with roots of unity.
@@ -172,7 +172,7 @@ class RootsBasis(LiftedBasis):
         return roots
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the functions start, ..., stop - 1, some at a time so that they stay in cache."""
+        """Write the functions start, ..., stop - 1, by blocks that stay in the cache."""
         for begin, end in cuts(start, stop, self.unit):
             number, low = divmod(begin, self.unit)
             roots, place = self.parameters(number), begin - start - low
@@ -209,15 +209,15 @@ class Sketch(FeatureMap, name="tensor_sketch"):
     `degree` independent ones is a count sketch of the tensor product of u with itself (Pham and
     Pagh 2013, Fast and scalable polynomial kernels via explicit feature maps, Algorithm 1).
 
-    What differs: features are the Fourier transform of the sketch, real and imaginary parts. It is
-    orthogonal, so inner products are the same; the convolution is a product of transforms, and
-    none is inverted. Also, each feature alone has the kernel as its mean, so that any number of
-    them will do. A sketch has as many buckets as there are features, or 512 if they are endless.
+    Difference from the paper: features are the real and imaginary parts of the Fourier transform of
+    the sketch. The transform is orthogonal, so inner products are the same, and no inverse
+    transform is needed. Each feature alone has the kernel as its mean, so any number of them can be
+    used. A sketch has as many buckets as there are features, or 512 if these are infinite.
 
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The number of functions; None means infinitely many.
 
     Examples
     --------
