@@ -53,9 +53,9 @@ class WhitenedBasis(TransformedBasis):
 
     def __init__(self, inner: DenseBasis, jitter: float) -> None:
         self.inner, self.size, self.jitter = inner, inner.end(None), jitter
-        self._begin()
+        self._clear()
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
         self._lower: NDArray[np.float64] | None = None
         self._factor: tuple[Any, NDArray[np.float32]] | None = None
 
@@ -215,7 +215,7 @@ class WhitenedBasis(TransformedBasis):
 
     def clear_cache(self) -> None:
         """Free what can be computed again."""
-        self._begin()
+        self._clear()
         self.inner.clear_cache()
 
     def alike(self, other: WhitenedBasis) -> bool:
@@ -244,7 +244,7 @@ class WhitenedBasis(TransformedBasis):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._begin()
+        self._clear()
 
 
 def exact_matrix(basis: CenterBasis, chosen: Any = slice(None)) -> NDArray[np.float64]:

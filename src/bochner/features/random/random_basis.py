@@ -82,7 +82,7 @@ class SeededBasis(RandomBasis):
     def __init__(self, seed: int, unit: int, unit_bytes: int, memory: int) -> None:
         self.seed, self.unit, self.unit_bytes, self.memory = seed, unit, unit_bytes, memory
         self.given = {}
-        self._begin()
+        self._clear()
 
     def validate(self) -> None:
         """Check that the numbers are possible, and that no unit has given parameters."""
@@ -145,7 +145,7 @@ class SeededBasis(RandomBasis):
                 if self._holders[number] == 0 and not fits:
                     self._kept.pop(number, None)
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
         self._kept: dict[int, Any] = {}
         self._holders: Counter[int] = Counter()  # number of calls that use a unit
         self._lock = Lock()
@@ -155,7 +155,7 @@ class SeededBasis(RandomBasis):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._begin()
+        self._clear()
 
 
 @dataclass(init=False, eq=False, repr=False)
