@@ -21,8 +21,20 @@ def require(valid: bool, name: str, value: Any, kind: str) -> None:
         raise ValueError(f"{name} must be {kind}; got {value!r}.")
 
 
+class Validated:
+    """A record that can be stored, and whose fields must agree with each other.
+
+    A model file is data from outside: after the fields of a record are read and their types are
+    checked, `validate` is called before anything computes with them. Compiled loops trust the
+    shapes that they are given, so every array that reaches one has to be checked here.
+    """
+
+    def validate(self) -> None:
+        """Raise ValueError if the fields contradict each other."""
+
+
 def require_sound(sound: bool, what: str) -> None:
-    """Raise `what` unless `sound`."""
+    """Raise ValueError if a stored record is not sound; `what` says what is wrong with it."""
     if not sound:
         raise ValueError(what)
 

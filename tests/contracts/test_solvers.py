@@ -62,17 +62,12 @@ MORE_EIGENVECTORS = (
     "many as there are waves, and the steps become too short"
 )
 SHARED_STEPS = "the length of a step on a block of functions is found for all outputs together"
-UNREADABLE = (
-    "a bug: the checkpoint cannot be loaded ('A TabulatedBasis in the file is not sound: its draws "
-    "are others')"
-)
 EXCEPTIONS = {
     ("averaged", "memory"): "the number of bins that are kept follows the budget (most_bins)",
     ("averaged", "exact weights"): ROW_BY_ROW,
     ("cdsg", "exact weights"): ROW_BY_ROW,
     ("cdsg", "outputs"): SHARED_STEPS,
     ("cg on centres", "exact weights"): MORE_CENTRES,
-    ("cg on waves", "checkpoint"): UNREADABLE,
     ("dsg", "exact weights"): ROW_BY_ROW,
     ("dsg", "outputs"): SHARED_STEPS,
     ("eigenpro on some centres", "exact weights"): ROW_BY_ROW,
@@ -81,7 +76,6 @@ EXCEPTIONS = {
     ("eigenpro with momentum", "exact weights"): ROW_BY_ROW,
     ("eigenpro with momentum on waves", "weights"): MORE_EIGENVECTORS,
     ("newton on centres", "exact weights"): MORE_CENTRES,
-    ("newton on waves", "checkpoint"): UNREADABLE,
     ("pegasos", "exact weights"): ROW_BY_ROW,
     ("plain dsg", "exact weights"): ROW_BY_ROW,
     ("udsg", "exact weights"): ROW_BY_ROW,

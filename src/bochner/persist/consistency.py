@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bochner.persist.basis_consistency import BASES, Shape, columns_of, require
 from bochner.persist.state_consistency import STATES
+from bochner.validation import Validated
+from bochner.validation import require_sound as require
 
 MOST_COLUMNS = 1 << 31
 
 
 def require_consistent(value: Any) -> None:
     """Refuse a record whose parts contradict each other, by a `ValueError`."""
+    if isinstance(value, Validated):
+        value.validate()
     for name, check in CHECKS.items():
         if any(kind.__name__ == name for kind in type(value).__mro__):
             check(value)
@@ -67,7 +70,7 @@ def _ranks(value: Any) -> None:
 
 
 def _setup(value: Any) -> None:
-    columns = columns_of(value.basis)
+    columns = value.basis.input_columns
     if value.scaling is not None:
         require(columns in (None, len(value.scaling.location)), "its scaling is of other columns")
     warping = getattr(value, "warping", None)
@@ -77,7 +80,11 @@ def _setup(value: Any) -> None:
 
 def _sums(value: Any) -> None:
     size, outputs = value.cross.shape if value.cross.ndim == 2 else (-1, -1)
-    wanted: dict[str, Shape] = {"gram": (size, size), "cross": (size, outputs), "plain": (size,)}
+    wanted: dict[str, tuple[int, ...]] = {
+        "gram": (size, size),
+        "cross": (size, outputs),
+        "plain": (size,),
+    }
     wanted |= dict.fromkeys(("origin", "total", "squares"), (outputs,))
     for name, shape in wanted.items():
         array = getattr(value, name)
@@ -111,7 +118,7 @@ def _estimator(value: Any) -> None:
     function = expansion.basis if expansion is not None else known.get("basis_")
     if function is not None:
         require(columns is not None, "nobody says how many columns it has")
-        found = columns_of(function)
+        found = function.input_columns
         require(found in (None, columns), "its functions are of other columns")
     if setup is not None and expansion is not None:
         outputs = setup.targets.outputs
@@ -143,7 +150,6 @@ def _training(value: Any) -> None:
 
 
 CHECKS: dict[str, Callable[[Any], None]] = {
-    **BASES,
     **STATES,
     "BaseEstimator": _estimator,
     "Batch": _batch,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bochner.persist.basis_consistency import require
+from bochner.validation import require_sound as require
 
 CLOCK = 4  # numbers
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bochner.component import Component
 from bochner.data import Batch
 from bochner.features import Basis
+from bochner.features.codes.kept_columns import with_kept_columns
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
 
@@ -137,7 +138,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
         """Raise ValueError for a problem that this solver cannot solve."""
         tags = self.tags
         self._require(problem.loss, tags.loss_type, tags.loss_words, "loss")
-        self._require(problem.basis.plain, tags.basis_type, None, "feature map")
+        self._require(problem.basis.for_prediction, tags.basis_type, None, "feature map")
         self.validate(problem)
 
     def validate(self, problem: Problem) -> None:
@@ -150,7 +151,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
         """
         if self.tags.access == "shuffled":
             return problem.basis
-        return problem.basis.tabulated(problem.rows, memory)
+        return with_kept_columns(problem.basis, problem.rows, memory)
 
     @abstractmethod
     def rows_per_batch(self, problem: Problem, state: S | None = None) -> int:

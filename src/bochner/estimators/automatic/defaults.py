@@ -9,6 +9,7 @@ import numpy as np
 from bochner.data import Batch
 from bochner.estimators.inputs.tables import Table
 from bochner.features import Binning, FeatureMap
+from bochner.features.feature_map import categories_of, for_categories
 from bochner.kernels import Kernel, Precomputed
 from bochner.losses import Loss, deviations
 from bochner.solvers import AveragedGradient, Solver
@@ -73,10 +74,10 @@ def text_taken_for_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ..
 def features_for_table(features: FeatureMap, table: Table | None, kernel: Kernel) -> FeatureMap:
     """Return the feature map for a table: it compares the categories that the kernel does not."""
     columns = text_taken_for_numbers(table, kernel)
-    return features.for_categories(columns) if columns else features
+    return for_categories(features, columns) if columns else features
 
 
 def unscaled_columns(features: FeatureMap, kernel: Kernel, n_columns: int) -> tuple[int, ...]:
     """Return the columns that are not scaled, since their values are not taken for numbers."""
     others = set(range(n_columns)) - kernel.numeric_columns(n_columns)
-    return tuple(sorted(others | set(features.categories(n_columns))))
+    return tuple(sorted(others | set(categories_of(features, n_columns))))

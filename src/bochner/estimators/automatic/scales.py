@@ -20,6 +20,7 @@ from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import Labels, Targets
 from bochner.estimators.parameters.settings import FitSettings
 from bochner.features import Centers, FeatureMap
+from bochner.features.feature_map import categories_of
 from bochner.kernels import ColumnScaled, Kernel, Laplacian
 from bochner.kernels.radial import Radial
 from bochner.losses import Loss, RoundedAbsolute, Smooth, Squared, deviations
@@ -256,7 +257,7 @@ class KernelTuning:
         given = self.settings.features
         columns: tuple[int, ...] = ()
         if not is_auto(given):
-            columns = FeatureMap.resolve(given).categories(self.source.n_columns)
+            columns = categories_of(FeatureMap.resolve(given), self.source.n_columns)
         table = () if self.table is None else self.table.categorical
         return tuple(sorted({*columns, *table}))
 

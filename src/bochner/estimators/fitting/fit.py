@@ -38,6 +38,7 @@ from bochner.estimators.fitting.reporting import PassReporter, StopAsked
 from bochner.estimators.fitting.resume import (
     drop_rows,
     fingerprint,
+    has_row_functions,
     require_checkpoints,
     require_fixed_basis,
     require_own_state,
@@ -155,7 +156,7 @@ class Fit:
         solver, setup, digest = self._prepare()
         if resumes and previous is not None:
             require_same_rows(digest, previous.digest)
-        if previous is not None and setup.basis.is_of_rows and digest != previous.digest:
+        if previous is not None and has_row_functions(setup.basis) and digest != previous.digest:
             self.previous = previous = None  # other rows have other functions
             solver, setup, digest = self._prepare()
         prepared = time.perf_counter() - began
@@ -169,7 +170,7 @@ class Fit:
             data = replace(data, setup=data.setup.calibrated(solution.expansion, data.held_out))
         if solver.tags.keeps_best and data.held_out is not None and solution.reason.converged:
             solution = growing.last_pass(data, solution)
-        data.setup.basis.forget()
+        data.setup.basis.clear_cache()
         self.reporter.finish()
         # The progress holds a state whose rows may be dropped below.
         solution = replace(solution, progress=solution.progress.detached())
@@ -177,7 +178,7 @@ class Fit:
             plain = replace(data.problem, basis=data.setup.basis, rows=None)
             drop_rows(solution.training, solver, plain)
         record = self.record(data.setup_with_counts(), solver, solution, history, digest)
-        data.problem.basis.forget()
+        data.problem.basis.clear_cache()
         return record
 
     def run_once(self) -> FitRecord:

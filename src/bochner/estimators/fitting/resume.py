@@ -17,7 +17,7 @@ from bochner.compute.pool import each_tile
 from bochner.data import Batch, DataSource, RandomAccess
 from bochner.estimators.automatic.defaults import is_auto
 from bochner.estimators.fitting.setup import Setup
-from bochner.features import BinningBasis, Centers
+from bochner.features import Basis, BinningBasis, CenterBasis, Centers
 from bochner.kernels import Precomputed
 from bochner.problem import Expansion, Problem
 from bochner.solvers import Solver, State
@@ -92,9 +92,14 @@ def require_partial_fit(solver: Solver[Any], features: Any) -> None:
         )
 
 
+def has_row_functions(basis: Basis) -> bool:
+    """Whether the functions of a basis are kernel functions at all training rows."""
+    return isinstance(basis, CenterBasis) and basis.is_of_rows
+
+
 def require_fixed_basis(setup: Setup) -> None:
     """Refuse rows in parts where all rows are centres."""
-    if setup.basis.is_of_rows:
+    if has_row_functions(setup.basis):
         raise ValueError(
             "partial_fit sees some of the rows, so they cannot all be centres. Give a number of "
             "centres, such as features=Centers(1000), or features='fourier'."

@@ -30,6 +30,7 @@ from bochner.features import (
     EncodedRows,
     FeatureMap,
 )
+from bochner.features.feature_map import GrowingFeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
@@ -114,13 +115,17 @@ class Setup:
 
     def with_initial_size(self, rows: int, seconds: float | None) -> Setup:
         """Return the setup with the basis that a fit to so many rows starts with."""
+        if not isinstance(self.features, GrowingFeatureMap):
+            return self
         work = rows * self.targets.outputs
-        basis = self.features.begun(self.basis, self.kernel, self.seed, work, seconds)
+        basis = self.features.initial_basis(self.basis, self.kernel, self.seed, work, seconds)
         return replace(self, basis=basis)
 
     def with_larger_basis(self, rows: int | None) -> Setup | None:
         """Return the setup with a larger basis for so many rows, None if there is none."""
-        basis = self.features.grown(self.basis, self.kernel, self.seed, rows)
+        if not isinstance(self.features, GrowingFeatureMap):
+            return None
+        basis = self.features.larger_basis(self.basis, self.kernel, self.seed, rows)
         return None if basis is None else replace(self, basis=basis)
 
     def require_same_recipe(self, recipe: str) -> None:
@@ -173,7 +178,7 @@ class TrainingData:
         left_out = None if held_out is None else held_out.index
         size = solver.rows_per_batch(posed)
         encoded = EncodedRows(mapped(source, setup), basis, size, memory, left_out)
-        setup = replace(setup, basis=encoded.basis.plain)
+        setup = replace(setup, basis=encoded.basis.for_prediction)
         return cls(setup, replace(problem(encoded.n_rows), basis=encoded.basis), encoded, held_out)
 
     def with_basis(self, basis: Basis) -> TrainingData:

@@ -29,6 +29,7 @@ from bochner.features import (
     WhitenedBasis,
     map_of,
 )
+from bochner.features.feature_map import numeric_rows
 from bochner.kernels import Kernel, Precomputed
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
 from bochner.validation import seed_of
@@ -107,7 +108,7 @@ def settled(
     sample = first(source.sample(features.sample_rows(source.n_rows), seed))
     if scaling is not None:
         features = features.scaled(scaling)
-    kernel = kernel.resolved(features.as_numbers(sample.X), Random(seed))
+    kernel = kernel.resolved(numeric_rows(features, sample.X), Random(seed))
     basis = features.build(
         kernel, sample, seed, _precision(estimator, source.n_rows),
         memory_budget(estimator.memory_budget),

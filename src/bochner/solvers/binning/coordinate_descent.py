@@ -491,7 +491,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         self, problem: Problem, state: CoordinateDescentState
     ) -> CoordinateDescentState:
         """Go on from the present weights, at the last alpha of the path."""
-        weights = problem.basis.spread(state.weights, state.basis)
+        weights = problem.basis.embed_weights(state.weights, state.basis)
         return initial_state(problem, weights, state.intercept, state.constant, 1)
 
     def solved(self, state: CoordinateDescentState) -> bool:

@@ -339,7 +339,8 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
         self, problem: Problem, state: EigenProState, rows: Batch, cache: PredictionCache
     ) -> NDArray[Any]:
         """Return the function at the rows; their code may be part of a kept kernel matrix."""
-        return self.expansion(problem, state).evaluate(problem.basis.coded(rows))
+        basis = cast(DenseBasis, problem.basis)  # checked before training
+        return self.expansion(problem, state).evaluate(basis.encode_batch(rows))
 
     def on_new_rows(self, problem: Problem, state: EigenProState) -> EigenProState:
         """Continue from the best function; the preconditioner holds for rows of the same kind."""

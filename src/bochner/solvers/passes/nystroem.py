@@ -102,7 +102,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
             rounding = np.finfo(centers.dtype).eps ** 2 * problem.loss.typical_curvature
             jitter = ROUNDINGS * rounding / self._posed(problem).alpha
             whitened = WhitenedBasis(centers, max(float(jitter), SMALLEST))
-            return whitened.tabulated(problem.rows, memory)
+            return whitened.with_kept_columns(problem.rows, memory)
         return super().prepare_basis(problem, memory)
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
@@ -141,7 +141,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
 
     def _posed(self, problem: Problem) -> Problem:
         """Return the problem with a ridge that is not lost in the rounding of the kernel."""
-        basis = problem.basis.plain
+        basis = problem.basis.for_prediction
         assert isinstance(basis, CenterBasis)
         least = LEAST_RIDGE * float(np.finfo(basis.dtype).eps) * problem.loss.typical_curvature
         return replace(problem, alpha=max(problem.alpha, least))
