@@ -18,18 +18,12 @@ from bochner.features.random.fourier import WaveBasis
 from bochner.features.random.histogram_fourier import MappedRows
 from bochner.features.random.random_basis import UNIT
 from bochner.features.random.sketch import RootsBasis, SketchBasis
+from bochner.validation import require_sound as require
 
-Shape = tuple[int, ...]
 MOST = 1 << 31  # functions and columns
 FURTHEST_DRAW = 1 << 26
 MOST_DEGREES = 4096
 MOST_STEPS = 32  # by which a fingerprint may be away from its place, on average
-
-
-def require(sound: bool, what: str) -> None:
-    """Refuse what is not sound."""
-    if not sound:
-        raise ValueError(what)
 
 
 def columns_of(basis: Any) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.persist.annotations import misfit
-from bochner.persist.consistency import require_consistent
+from bochner.persist.checks import defaults, require_consistent, type_error
 from bochner.persist.container import ModelFileError
 from bochner.persist.encoding import LOOK, SPARSE
-from bochner.persist.fingerprints import require_spread
 from bochner.persist.registry import class_of
 from bochner.training.progress import Evaluation
 
@@ -65,32 +63,20 @@ def _put(put: Callable[[Any], None], state: Any) -> None:
 
 def restored(kind: type[Any], state: dict[str, Any]) -> Any:
     """Return a record of a class with the state that its file holds, once that has been checked."""
-    if (wrong := misfit(kind, state)) is not None:
+    if (wrong := type_error(kind, state)) is not None:
         raise ModelFileError(f"The file does not fit this library: {wrong}.")
     value = object.__new__(kind)
     try:
-        require_spread(state.get("known"))
         if hasattr(kind, "__setstate__"):
             value.__setstate__(state)
         else:
-            vars(value).update(_defaults(kind) | state)
+            vars(value).update(defaults(kind) | state)
         require_consistent(value)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"A {kind.__name__} in the file is not sound: {error}.") from error
     return value
-
-
-def _defaults(kind: type[Any]) -> dict[str, Any]:
-    """Return the parts that files of an earlier version may lack."""
-    known = {}
-    for one in fields(kind) if is_dataclass(kind) else ():
-        if one.default is not MISSING:
-            known[one.name] = one.default
-        elif one.default_factory is not MISSING:
-            known[one.name] = one.default_factory()
-    return known
 
 
 SCALARS = {"bool"} | {f"{kind}{bits}" for kind, sizes in SIZES.items() for bits in sizes}

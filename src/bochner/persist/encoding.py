@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.persist.annotations import misfit
+from bochner.persist.checks import type_error
 from bochner.persist.container import NAMES
 from bochner.persist.registry import name_of
 from bochner.training.progress import Evaluation
@@ -98,7 +98,7 @@ class Encoder:
         for key, part in state_of(value).items():
             part = DROPPED[key] if _is_dropped(value, key) else part
             told[key] = self(part, f"{path}.{key}" if path else key)
-        if (wrong := misfit(type(value), state_of(value))) is not None:
+        if (wrong := type_error(type(value), state_of(value))) is not None:
             raise ValueError(f"{path or type(value).__name__} cannot be saved: {wrong}.")
         self._numbers[id(value)] = len(self.records)
         self.records.append({"class": name, "fields": told})

@@ -16,10 +16,11 @@ from bochner.data import Batch
 from bochner.features import SAMPLE_ROWS, Basis, BinningDiagnostics
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
+from bochner.validation import Validated, require_sound
 
 
 @dataclass
-class State:
+class State(Validated):
     """What a solver carries from step to step: a plain record of arrays and numbers.
 
     `loss` is the mean loss of the last batch before its step, `moved` the size of the last move
@@ -33,6 +34,14 @@ class State:
     moved: float
     pass_losses: list[float]
     optimality: float = field(default=math.inf, kw_only=True)
+
+
+def require_weights(basis: Basis, weights: NDArray[Any]) -> None:
+    """Check that a stored state has a weight for each function, and perhaps an intercept."""
+    if basis.size is not None:
+        require_sound(weights.ndim == 2, "its weights are no table")
+        fits = len(weights) in (basis.size, basis.size + 1)
+        require_sound(fits, "it has weights of other functions")
 
 
 @dataclass

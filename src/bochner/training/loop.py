@@ -23,6 +23,7 @@ from bochner.solvers import Memo, Solver, State
 from bochner.stopping import Stop
 from bochner.training.interruption import closed_at_the_end, interruptible
 from bochner.training.progress import Evaluation, Progress, Reason
+from bochner.validation import Validated, require_sound
 
 # A look at the held-out rows costs about as much as a step (only changed columns are evaluated).
 STEPS_BETWEEN_LOOKS = 4
@@ -32,7 +33,7 @@ FAILED = Reason("an error ended it", converged=False)
 
 
 @dataclass
-class Training:
+class Training(Validated):
     """Everything that a fit needs to go on: checkpoint, resume and `partial_fit` are this record.
 
     `pass_` and `position` say which batch comes next, `batch_size` how the passes are cut,
@@ -52,6 +53,11 @@ class Training:
     levels: tuple[float, ...] = ()
     last_pass: int | None = None
     forgotten: bool = False
+
+    def validate(self) -> None:
+        """Check that the counts are counts."""
+        counts = (self.batch_size - 1, self.pass_, self.position, self.step, self.rows)
+        require_sound(min(counts) >= 0, "its counts cannot be")
 
 
 @dataclass(frozen=True)

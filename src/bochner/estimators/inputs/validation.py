@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from bochner.data import Batch, DataSource, Filling, mapped
+from bochner.data import Batch, DataSource, Filling, Schema, mapped
 from bochner.estimators.automatic.defaults import is_precomputed
 from bochner.estimators.inputs.schemas import (
     CheckedRows,
@@ -45,6 +45,7 @@ class Border(NamedComponents):
     kernel: Any
     _table: Table | None
     _filling: Filling
+    schema_: Schema
 
     @abstractmethod
     def _arrays(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bochner.callbacks import History
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
-from bochner.data import DataSource, mapped
+from bochner.data import DataSource, Scaling, Warping, mapped
 from bochner.estimators.automatic.defaults import alpha_for, is_precomputed
 from bochner.estimators.fitting.callbacks import CallbackSupportMixin, PassReporter, with_callbacks
 from bochner.estimators.fitting.convergence import warn_if_unfinished
@@ -36,7 +36,11 @@ from bochner.estimators.fitting.training_data import Walk
 from bochner.estimators.inputs.schemas import joined
 from bochner.estimators.inputs.sources import is_stream, metadata
 from bochner.estimators.inputs.validation import PREDICTED_ROWS
+from bochner.estimators.machines.calibration import Calibration
 from bochner.estimators.parameters.parameters import Hyperparameters
+from bochner.features import BinningDiagnostics
+from bochner.kernels import Kernel
+from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
 from bochner.solvers import Solver
 from bochner.stopping import OnePass
@@ -46,7 +50,16 @@ from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, r
 class FittedFunction(Preparation):
     """The part of a kernel machine that comes after its last batch."""
 
+    kernel_: Kernel
+    loss_: Loss
+    scaling_: Scaling | None
+    warping_: Warping | None
     expansion_: Expansion
+    coef_: NDArray[Any]
+    intercept_: NDArray[Any]
+    n_features_used_: int
+    binning_: BinningDiagnostics
+    calibration_: Calibration
 
     def _evaluate(self, X: Any) -> NDArray[Any]:
         """Return f at rows, (rows, outputs), in float32 for float32 rows."""
@@ -89,6 +102,9 @@ def learns_from_streams(estimator: Hyperparameters) -> bool:
 class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
     """The way from rows to a fitted function; the estimators add what their targets need."""
 
+    n_iter_: int
+    history_: dict[str, list[Any]]
+    stopped_because_: str
     _training: Training | None
     _digest: bytes | None
     _unfinished: bool

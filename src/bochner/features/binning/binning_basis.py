@@ -12,7 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.bins.fingerprints import FURTHEST, BinTable, Columns, fingerprints
+from bochner.compute.bins.fingerprints import (
+    FURTHEST,
+    BinTable,
+    Columns,
+    fingerprints,
+    require_spread,
+)
 from bochner.compute.bins.sums import gather, scatter, tally
 from bochner.compute.pool import each_tile
 from bochner.features.basis import Basis
@@ -222,6 +228,8 @@ class BinningBasis(Basis):
         return kept | {"known": known}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        for known in state["known"]:
+            require_spread(known)
         tables = tuple(BinTable(known) for known in state["known"])
         counts = np.array([len(table) for table in tables], np.int64)
         parts = state["grids"], state["variance"], state["memory"]

@@ -16,6 +16,7 @@ from bochner.features import BinningBasis, BinningDiagnostics
 from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant, curvature
 from bochner.solvers.solver import Memo, Solver, State
+from bochner.validation import require_sound
 
 BATCH_ROWS = 16_384
 LINEAR_ROWS = 64  # whose slopes are taken at once; they change in between by the curvature
@@ -31,6 +32,13 @@ class AveragedGradientState(State):
     most: int
     pass_loss: float = 0.0
     pass_rows: float = 0.0
+
+    def validate(self) -> None:
+        """Check that every bin has a record."""
+        room = np.diff(self.records.starts)
+        require_sound(len(room) == len(self.basis.grids), "its records are of other grids")
+        fits = bool((self.basis.counts <= room).all())
+        require_sound(fits, "it has fewer records than bins")
 
 
 @dataclass

@@ -21,6 +21,7 @@ from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant
 from bochner.solvers.passes.conjugate_gradient import require_mass, require_tolerance, ridge_of
 from bochner.solvers.solver import Solver, State
+from bochner.validation import require_sound
 
 MOST_PARTS = 8  # each has a number for every bin
 PART_ROWS = 1 << 18
@@ -266,6 +267,12 @@ class BackfittingState(State):
     seen: int = 0
     fall: float = 0.0
     first_fall: float = 0.0
+
+    def validate(self) -> None:
+        """Check that every bin has a value."""
+        require_sound(self.values.ndim == 2, "its weights are no table")
+        fits = self.values.shape[1] == self.basis.size
+        require_sound(fits, "it has weights of other functions")
 
     def place(self, grid: Group) -> slice:
         """Return where the values of a grid are."""

@@ -21,7 +21,7 @@ from bochner.solvers.passes.linear_system import (
     precision,
     wants_diagonal,
 )
-from bochner.solvers.solver import Solver, State
+from bochner.solvers.solver import Solver, State, require_weights
 
 BATCH_ROWS = 262_144  # of codes: a sweep over the weights is worth many rows
 RIDGE = 0.1
@@ -45,6 +45,10 @@ class ConjugateGradientState(State):
     system: ConjugateDirections | None = None
     mass: float = 0.0
     total: float = 0.0
+
+    def validate(self) -> None:
+        """Check that there is a weight for each function."""
+        require_weights(self.basis, self.weights)
 
 
 @dataclass

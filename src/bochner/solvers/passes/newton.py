@@ -31,7 +31,7 @@ from bochner.solvers.passes.linear_system import (
     precision,
     wants_diagonal,
 )
-from bochner.solvers.solver import Solver, State
+from bochner.solvers.solver import Solver, State, require_weights
 
 WHOLE = (1.0,)
 ARMIJO = 1e-4  # the share of the decrease promised by the slope that a step must bring
@@ -96,6 +96,10 @@ class NewtonState(State):
     phase: Trial | Descent
     objective: float = math.inf
     first_norm: float = 0.0
+
+    def validate(self) -> None:
+        """Check that there is a weight for each function."""
+        require_weights(self.basis, self.weights)
 
 
 def opened(problem: Problem, weights: NDArray[Any]) -> NewtonState:
