@@ -16,7 +16,7 @@ import bochner
 from bochner import KernelRegressor
 from bochner.callbacks import Progress
 from bochner.cli.app import app
-from bochner.report import requirements
+from bochner.report import axes
 
 ROWS = "4096"
 
@@ -123,7 +123,7 @@ def test_a_demo_interrupted_before_its_first_batch_says_so(folder, monkeypatch):
 
 
 def test_without_matplotlib_the_demo_names_the_extra_before_it_begins(folder, monkeypatch):
-    monkeypatch.setattr(requirements, "find_spec", lambda name: None)
+    monkeypatch.setattr(axes, "find_spec", lambda name: None)
     result = call("demo", "--rows", ROWS)
     assert result.exit_code == 1
     assert "bochner[report]" in result.output
