@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bochner.features import Basis
 from bochner.losses import Loss
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 
 @dataclass(frozen=True)

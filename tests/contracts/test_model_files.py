@@ -33,8 +33,8 @@ from bochner.features import Basis, Binning, Centers, Drawing, FeatureMap, Fouri
 from bochner.persist.checks import has_type
 from bochner.persist.encoding import state_of
 from bochner.persist.registry import MODULES, class_of, modules, name_of
+from bochner.records import Validated, require_sound
 from bochner.solvers import Solver, State
-from bochner.validation import Validated, require_sound
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

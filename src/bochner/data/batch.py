@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 NUMBERS = "fiub"  # the dtype kinds of numbers: float, signed, unsigned, bool
 

@@ -18,7 +18,7 @@ from bochner.features.random.fourier import WaveBasis
 from bochner.features.random.histogram_fourier import MappedRows
 from bochner.features.random.random_basis import UNIT
 from bochner.features.random.sketch import RootsBasis, SketchBasis
-from bochner.validation import require_sound as require
+from bochner.records import require_sound as require
 
 MOST = 1 << 31  # functions and columns
 FURTHEST_DRAW = 1 << 26

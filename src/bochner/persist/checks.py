@@ -21,7 +21,7 @@ from bochner.estimators.gaussian_process.setup import GaussianProcessSetup
 from bochner.persist.basis_consistency import BASES, columns_of
 from bochner.persist.fields import FIELDS
 from bochner.persist.registry import name_of
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 MOST_COLUMNS = 1 << 31
 SET_BY_SCIKIT_LEARN = {"n_features_in_": int, "feature_names_in_": NDArray[Any]}

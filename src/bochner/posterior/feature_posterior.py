@@ -17,7 +17,7 @@ from bochner.features import Basis, BinningBasis, DenseBasis, RandomBasis, White
 from bochner.kernels import Kernel
 from bochner.posterior.posterior import Posterior, require_few, within
 from bochner.posterior.units import Units, require_mass, weights_of
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 MOST_FEATURES = 10_000  # 800 MB for their products, and as much for a factor of them
 LEAST_NOISE = 1e-8  # of k(x, x), for a row of mean weight: less is lost in the rounding of sums

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch, DataSource
 from bochner.data.transforms.transform import learning_batches
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 
 @dataclass(frozen=True, eq=False)

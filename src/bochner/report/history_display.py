@@ -147,6 +147,4 @@ def _thinned(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _label(name: str) -> str:
-    return (
-        name if not name.startswith("_") else f"\u200b{name}"
-    )  # matplotlib hides labels that begin with _
+    return f"\u200b{name}" if name.startswith("_") else name  # matplotlib hides "_name"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 SMALLEST_SCALE = 1e-100
 

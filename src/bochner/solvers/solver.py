@@ -16,7 +16,7 @@ from bochner.data import Batch
 from bochner.features import SAMPLE_ROWS, Basis, BinningDiagnostics
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 
 @dataclass

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.products import gram
 from bochner.compute.random.counter_based import Random
+from bochner.records import Validated, require_sound
 from bochner.spectra.operators import (
     Covariance,
     KernelOperator,
@@ -18,7 +19,6 @@ from bochner.spectra.operators import (
     block_shape,
     krylov,
 )
-from bochner.validation import Validated, require_sound
 
 FLOOR = 1e-7  # of the largest eigenvalue: what is smaller is dropped
 ACCURACY = 1e-2  # of an eigenvalue: the residual that its pair may have

@@ -19,11 +19,11 @@ from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource
 from bochner.features import Encoded, Groups
 from bochner.problem import Expansion, Problem
+from bochner.records import Validated, require_sound
 from bochner.solvers import Memo, Solver, State
 from bochner.stopping import Stop
 from bochner.training.interruption import closed_at_the_end, interruptible
 from bochner.training.progress import Evaluation, Progress, Reason
-from bochner.validation import Validated, require_sound
 
 # A look at the held-out rows costs about as much as a step (only changed columns are evaluated).
 STEPS_BETWEEN_LOOKS = 4

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
-from bochner.validation import require_sound
+from bochner.records import require_sound
 
 # Adding 1.5 * 2^52 rounds to a whole number, which then stands in the low bits of the double.
 ROUND = 6755399441055744.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.bins.fingerprints import Codes
 from bochner.compute.compiled import compiled
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 Floats = NDArray[np.float64]
 MASS, ROWS, AREA, HEAVIEST = range(4)  # the places of a clock

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 Table = NDArray[np.float64]  # (rows, width): numbers that each row has
 

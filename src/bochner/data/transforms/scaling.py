@@ -21,7 +21,7 @@ from bochner.data.transforms.transform import (
     mapped,
     require_finite,
 )
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bochner.component import Component
 from bochner.data.batch import Batch, Rows
 from bochner.data.source import DataSource, RandomAccess
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 SAMPLE_ROWS = 16_384
 CHUNK_NUMBERS = 2**22  # 32 MiB of float64

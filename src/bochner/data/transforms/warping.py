@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bochner.data.batch import Rows
 from bochner.data.transforms.transform import Transform, floating
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 KNOTS = 257
 

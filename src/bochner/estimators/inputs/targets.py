@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch, DataSource
 from bochner.losses import Loss, Margin, Multinomial
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 COUNTED_ROWS = 65_536  # at a time
 MOST_OUTPUTS = 1 << 31

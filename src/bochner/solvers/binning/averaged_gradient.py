@@ -14,9 +14,9 @@ from bochner.compute.bins.row_steps import BinRecords, RowSteps
 from bochner.data import Batch
 from bochner.features import BinningBasis, BinningDiagnostics
 from bochner.problem import Expansion, Problem
+from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant, curvature
 from bochner.solvers.solver import Memo, Solver, State
-from bochner.validation import require_sound
 
 BATCH_ROWS = 16_384
 LINEAR_ROWS = 64  # whose slopes are taken at once; they change in between by the curvature

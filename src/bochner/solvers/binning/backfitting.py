@@ -18,10 +18,10 @@ from bochner.features import BinningBasis, Group, GroupBlock
 from bochner.features.codes.store import drop_pages
 from bochner.losses import Quadratic, RoundedAbsolute
 from bochner.problem import Expansion, Problem
+from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant
 from bochner.solvers.passes.conjugate_gradient import require_mass, require_tolerance, ridge_of
 from bochner.solvers.solver import Solver, State
-from bochner.validation import require_sound
 
 MOST_PARTS = 8  # each has a number for every bin
 PART_ROWS = 1 << 18

@@ -18,10 +18,10 @@ from bochner.data import Batch
 from bochner.features import BinningBasis, Group
 from bochner.losses import Quadratic, Smooth
 from bochner.problem import Expansion, Problem
+from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant
 from bochner.solvers.passes.conjugate_gradient import require_tolerance
 from bochner.solvers.solver import Solver, State, require_weights
-from bochner.validation import require_sound
 
 SHARES = {"l1": 1.0, "l2": 0.0}
 FLATTEST = 0.01  # of the curvature bound: a flatter loss would make steps that are never kept

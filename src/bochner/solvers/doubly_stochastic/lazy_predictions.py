@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.features import Basis
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 # What a call costs before it does anything, in function values of one row.
 CALL = 200_000

@@ -13,7 +13,7 @@ from bochner.compute.linear_algebra.cholesky import solve
 from bochner.compute.linear_algebra.vectors import curved, stepped, turned
 from bochner.features import Basis, WhitenedBasis
 from bochner.problem import Problem
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 SMALLEST = 1e-30  # of a diagonal; functions that no row has have 0
 
