@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from bochner.persist.checks import type_error
 from bochner.persist.container import NAMES
 from bochner.persist.registry import name_of
-from bochner.training.progress import Evaluation
+from bochner.training.progress import Evaluation, Progress
 
 LONG_LIST = 64  # numbers; a longer list is stored as an array
 LONG_TEXT_LIST = 1_024
@@ -93,11 +94,9 @@ class Encoder:
             raise ValueError(_refusal(value, path))
         self._alive.append(value)
         self._numbers[id(value)] = None
-        encoded = {}
-        for key, part in state_of(value).items():
-            part = None if _is_dropped(value, key) else part
-            encoded[key] = self(part, f"{path}.{key}" if path else key)
-        if (wrong := type_error(type(value), state_of(value))) is not None:
+        state = {k: None if _is_dropped(value, k) else v for k, v in state_of(value).items()}
+        encoded = {key: self(v, f"{path}.{key}" if path else key) for key, v in state.items()}
+        if (wrong := type_error(type(value), state)) is not None:
             raise ValueError(f"{path or type(value).__name__} cannot be saved: {wrong}.")
         self._numbers[id(value)] = len(self.records)
         self.records.append({"class": name, "fields": encoded})
@@ -106,9 +105,9 @@ class Encoder:
 
 def _is_dropped(value: Any, key: str) -> bool:
     """Whether a field is Python code: the callbacks of an estimator, or a `Progress.expansion`."""
-    return (key == "callbacks" and not isinstance(getattr(value, key), tuple)) or (
-        key == "expansion" and callable(getattr(value, key, None)) and hasattr(value, "reason")
-    )
+    if isinstance(value, Progress):
+        return key == "expansion"
+    return isinstance(value, BaseEstimator) and key == "callbacks"
 
 
 def _refusal(value: Any, path: str) -> str:
