@@ -114,7 +114,7 @@ def ours(data: Split, setting: Setting, name: str, **more: Any) -> tuple[Any, Li
 
 def in_numpy(data: Split, setting: Setting, model: Any) -> Line:
     """Return the figures of the same Nystroem-CG in plain NumPy."""
-    chosen = model.expansion_.basis.plain.index
+    chosen = model.expansion_.basis.for_prediction.index
     iterations, gamma = model.n_iter_ - 1, 0.5 / setting.bandwidth**2
     centre = data.X.mean(axis=0)  # distances by products are exact only near 0
     X, columns = data.X - centre, Columns.of(data)

@@ -20,6 +20,7 @@ from sklearn.kernel_approximation import (
 from sklearn.pipeline import make_pipeline
 
 from bochner.features import BinningBasis, FeatureMap
+from bochner.features.basis import extend_and_encode
 from bochner.kernels import (
     ArcCosine,
     ChiSquared,
@@ -71,7 +72,8 @@ class Curve:
         made = self.make(kernel, size, seed)
         if not isinstance(made, FeatureMap):
             return made.fit(rows.sample.X).transform(rows.X)
-        basis, code = made.build(kernel, rows.sample, seed, np.float64).extended(rows.X)
+        built = made.build(kernel, rows.sample, seed, np.float64)
+        basis, code = extend_and_encode(built, rows.X)
         return basis.matrix(code) if isinstance(basis, BinningBasis) else basis.columns(code)
 
 

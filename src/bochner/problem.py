@@ -59,10 +59,10 @@ class Expansion(Validated):
 
     def simplified(self) -> Expansion:
         """Return the same function on the plain basis, without what only a fit has use for."""
-        basis = self.basis.plain
+        basis = self.basis.for_prediction
         if basis is self.basis:
             return self
-        return Expansion(basis, self.basis.on_plain(self.weights), self.intercept)
+        return Expansion(basis, basis.embed_weights(self.weights, self.basis), self.intercept)
 
     @property
     def size(self) -> int:

@@ -9,6 +9,7 @@ import pytest
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import DenseBasis, FeatureMap, RandomBasis
+from bochner.features.basis import extend_and_encode
 from bochner.features.dense_basis import cuts
 from bochner.kernels import (
     ArcCosine,
@@ -67,7 +68,8 @@ def rows(name):
 def built(name, dtype=np.float64):
     sample = ArraySource(rows(name)).sample(N_ROWS)
     kernel = kernel_of(name)
-    return FeatureMap.resolve(name).build(kernel, sample, 0, dtype).extended(rows(name))[0]
+    basis = FeatureMap.resolve(name).build(kernel, sample, 0, dtype)
+    return extend_and_encode(basis, rows(name))[0]
 
 
 def width(basis):

@@ -63,10 +63,6 @@ MORE_EIGENVECTORS = (
 )
 ONCE_A_GRID = "a batch is a grid at all rows, so that rows are counted once a grid"
 SHARED_STEPS = "the length of a step on a block of functions is found for all outputs together"
-UNREADABLE = (
-    "a bug: the checkpoint cannot be loaded ('A TabulatedBasis in the file is not sound: its draws "
-    "are others')"
-)
 EXCEPTIONS = {
     ("averaged", "memory"): "the number of bins that are kept follows the budget (most_bins)",
     ("averaged", "exact weights"): ROW_BY_ROW,
@@ -77,7 +73,6 @@ EXCEPTIONS = {
     ("cdsg", "exact weights"): ROW_BY_ROW,
     ("cdsg", "outputs"): SHARED_STEPS,
     ("cg on centres", "exact weights"): MORE_CENTRES,
-    ("cg on waves", "checkpoint"): UNREADABLE,
     ("coordinate", "rows"): ONCE_A_GRID,
     ("coordinate with l2", "rows"): ONCE_A_GRID,
     ("dsg", "exact weights"): ROW_BY_ROW,
@@ -88,7 +83,6 @@ EXCEPTIONS = {
     ("eigenpro with momentum", "exact weights"): ROW_BY_ROW,
     ("eigenpro with momentum on waves", "weights"): MORE_EIGENVECTORS,
     ("newton on centres", "exact weights"): MORE_CENTRES,
-    ("newton on waves", "checkpoint"): UNREADABLE,
     ("pegasos", "exact weights"): ROW_BY_ROW,
     ("plain dsg", "exact weights"): ROW_BY_ROW,
     ("udsg", "exact weights"): ROW_BY_ROW,

@@ -127,7 +127,7 @@ def test_a_basis_stays_what_it_is_while_a_larger_one_is_made_from_it():
     np.testing.assert_array_equal(small.encode(Y) >= 0, large.encode(Y) < small.counts)
     weights = rows(small.size, 2)
     np.testing.assert_allclose(
-        large.evaluate(large.encode(X), large.spread(weights, small)),
+        large.evaluate(large.encode(X), large.embed_weights(weights, small)),
         small.evaluate(code, weights),
     )
 
@@ -135,12 +135,13 @@ def test_a_basis_stays_what_it_is_while_a_larger_one_is_made_from_it():
 def test_more_grids_keep_the_function():
     X = rows(300)
     small, code = built(X, 4).extended(X)
-    large = Binning("auto").grown(small, Laplacian(2.0), seed=0)
+    large = Binning("auto").larger_basis(small, Laplacian(2.0), seed=0)
     large, larger_code = large.extended(X)
     assert len(large.grids) == 8
     weights = rows(small.size, 1)
     np.testing.assert_allclose(
-        large.evaluate(larger_code, large.spread(weights, small)), small.evaluate(code, weights)
+        large.evaluate(larger_code, large.embed_weights(weights, small)),
+        small.evaluate(code, weights),
     )
     np.testing.assert_array_equal(larger_code, built(X, 8).extended(X)[1])
 

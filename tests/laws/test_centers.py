@@ -234,7 +234,7 @@ def test_rows_of_the_kept_matrix_stand_for_the_rows_themselves(outputs):
     X = np.random.default_rng(0).normal(size=(900, 3))
     kept = built(Centers(), X, dtype=np.float32)
     batch = ArraySource(X).sample(900)[np.arange(5, 700, 3)]
-    code, rng = kept.coded(batch), np.random.default_rng(1)
+    code, rng = kept.encode_batch(batch), np.random.default_rng(1)
     assert isinstance(code, KernelRows)
     weights, slopes = rng.normal(size=(900, outputs)), rng.normal(size=(len(batch), outputs))
     plain = kept.encode(batch.X)
@@ -250,8 +250,8 @@ def test_rows_that_are_no_centres_are_encoded():
     X = rows(80)
     basis = built(Centers(), X)
     stranger = ArraySource(rows(90, seed=1)).sample(90)
-    assert not isinstance(basis.coded(stranger), KernelRows)
-    assert not isinstance(built(Centers(), X, memory=0).coded(stranger), KernelRows)
+    assert not isinstance(basis.encode_batch(stranger), KernelRows)
+    assert not isinstance(built(Centers(), X, memory=0).encode_batch(stranger), KernelRows)
     assert not built(Centers(40), X).keeps_matrix
 
 

@@ -234,7 +234,7 @@ def test_columns_that_are_not_kept_yet_take_no_part():
     kept = RememberedBasis(inner, rows=300)
     kept._matrix = np.full((300, 32), np.nan, np.float32)  # as memory that was never written may be
     batch = next(source.batches(200, start=1))
-    code, values = kept.coded(batch), np.ones((100, 3), np.float32)
+    code, values = kept.encode_batch(batch), np.ones((100, 3), np.float32)
     np.testing.assert_array_equal(
         kept.project(code, values), inner.project(inner.encode(batch.X), values)
     )

@@ -737,7 +737,7 @@ def test_few_rows_begin_with_many_grids():
     basis = Binning().build(Laplacian(1.0), ArraySource(np.ones((10, 2))).sample(10), seed=0)
 
     def grids(rows, seconds=None, grids="auto"):
-        return len(Binning(grids).begun(basis, Laplacian(1.0), 0, rows, seconds).grids)
+        return len(Binning(grids).initial_basis(basis, Laplacian(1.0), 0, rows, seconds).grids)
 
     assert [grids(n) for n in (1_000, 46_000, 47_000, 10**6)] == [512, 512, 256, 64]
     assert grids(39_000, seconds=1.0) == 128

@@ -14,6 +14,7 @@ from bochner.compute.linear_algebra.cholesky import jittered_cholesky
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import CenterBasis, Centers, Encoded, Fourier, TabulatedBasis, WhitenedBasis
+from bochner.features.codes.kept_columns import with_kept_columns
 from bochner.kernels import Gaussian
 from bochner.losses import Loss
 from bochner.problem import Problem
@@ -46,8 +47,8 @@ def solved(problem, encoded, tol=1e-8, **settings):
 
 def whitened(basis, X):
     """Return the features whose weights have the norm of the kernel."""
-    rows = basis.plain.centring(X).astype(float)
-    K = basis.plain.kernel(rows, basis.plain.centers.astype(float))
+    rows = basis.for_prediction.centring(X).astype(float)
+    K = basis.for_prediction.kernel(rows, basis.for_prediction.centers.astype(float))
     return solve_triangular(basis.lower, K.T, lower=True).T
 
 
@@ -113,7 +114,7 @@ def test_with_all_rows_as_centres_the_end_is_the_exact_machine(outputs):
     X, Y = outputs
     problem, encoded = posed(X, Y, features=Centers())
     source = ArraySource(X, Y)
-    plain = Problem(problem.basis.plain, problem.loss, ALPHA, Y.shape[1], rows=len(X))
+    plain = Problem(problem.basis.for_prediction, problem.loss, ALPHA, Y.shape[1], rows=len(X))
     exact = run(Direct(), plain, source, stop=Solved()).expansion(X)
     np.testing.assert_allclose(solved(problem, encoded).expansion(X), exact, atol=1e-5)
 
@@ -166,9 +167,9 @@ def test_kept_columns_give_the_same_bits(features):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1300, 3))
     basis = features.build(Gaussian(1.0), ArraySource(X).sample(1300), 0)
-    kept = basis.tabulated(1300, MUCH)
-    assert kept.plain is basis
-    assert basis.tabulated(1300, 1300 * basis.size * 4 - 1) is basis
+    kept = with_kept_columns(basis, 1300, MUCH)
+    assert kept.for_prediction is basis
+    assert with_kept_columns(basis, 1300, 1300 * basis.size * 4 - 1) is basis
     codes = basis.encode(X), kept.encode(X)
     for outputs in (1, 3):
         w, G = rng.normal(size=(basis.size, outputs)), rng.normal(size=(1300, outputs))
@@ -215,7 +216,7 @@ def test_going_on_with_more_rows_begins_at_the_weights_so_far(outputs):
     before = solved(problem, encoded)
     more = Encoded(ArraySource(X, Y), problem.basis, module.BATCH_ROWS)
     larger = Problem(problem.basis, problem.loss, ALPHA, outputs=2, rows=len(X))
-    plain = Problem(problem.basis.plain, problem.loss, ALPHA, outputs=2, rows=len(X))
+    plain = Problem(problem.basis.for_prediction, problem.loss, ALPHA, outputs=2, rows=len(X))
     forgotten = Nystroem().on_new_rows(plain, before.training.state)
     state = Nystroem().on_new_rows(larger, forgotten)
     start = Nystroem().expansion(larger, state)(X)
@@ -248,10 +249,10 @@ def test_the_norm_of_the_weights_is_that_of_the_kernel(outputs):
     X, Y = outputs
     basis = posed(X, Y)[0].basis
     w = np.random.default_rng(0).normal(size=(basis.size, 2))
-    c, K = basis.on_plain(w), basis.plain.kernel(basis.plain.centers)
+    c, K = basis.prediction_weights(w), basis.for_prediction.kernel(basis.for_prediction.centers)
     np.testing.assert_allclose(np.einsum("ik,ij,jk->k", c, K, c), (w * w).sum(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(basis.spread(c, basis.plain), w, atol=1e-6)
-    assert basis.spread(w, pickle.loads(pickle.dumps(basis))) is w
+    np.testing.assert_allclose(basis.embed_weights(c, basis.for_prediction), w, atol=1e-6)
+    assert basis.embed_weights(w, pickle.loads(pickle.dumps(basis))) is w
 
 
 def test_products_of_the_whitened_basis_are_those_of_its_columns(outputs):
@@ -323,6 +324,6 @@ def test_a_whitened_basis_is_copied_without_what_can_be_computed_again(outputs):
     lower = basis.lower
     assert len(pickle.dumps(basis)) < lower.nbytes
     assert np.array_equal(pickle.loads(pickle.dumps(basis)).lower, lower)
-    basis.forget()
+    basis.clear_cache()
     assert isinstance(basis, WhitenedBasis)
     assert np.array_equal(basis.lower, lower)

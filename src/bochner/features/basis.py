@@ -7,32 +7,24 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from bochner.data.batch import Batch
+from bochner.records import Validated
 
-Code = Any  # rows in the form that a basis works with; it has a `shape` and a `dtype`
+Code = Any  # rows in the form that a basis computes with; it has a `shape` and a `dtype`
 
 
-class Basis(ABC):
+class Basis(Validated, ABC):
     """Functions phi_j of a row, the columns of the matrix Phi_ij = phi_j(x_i).
 
-    Nothing else is ever asked of them than Phi w and Phi'G, so Phi need not exist. `size` is the
-    number of functions, or None if there is no end to them.
+    Solvers only need the products Phi w and Phi'G, so Phi is not stored. `size` is the number of
+    functions, None if the basis is infinite. A basis that model files hold is a dataclass: its
+    fields are stored, other attributes are not.
     """
 
     size: int | None
 
-    @property
-    def is_of_rows(self) -> bool:
-        """Whether the functions belong to the training rows, one to each."""
-        return False
-
     @abstractmethod
     def encode(self, X: Any) -> Code:
         """Return rows, dense or CSR, in the form that the other methods take."""
-
-    def coded(self, batch: Batch) -> Code:
-        """Return the code of the rows of a batch, which may be known by their numbers."""
-        return self.encode(batch.X)
 
     @abstractmethod
     def evaluate(self, code: Code, weights: NDArray[Any], start: int = 0) -> NDArray[Any]:
@@ -51,50 +43,61 @@ class Basis(ABC):
     def squares(self, code: Code, weight: NDArray[Any] | None, total: NDArray[Any]) -> None:
         """Add sum_i weight_i phi_j(x_i)^2 to `total`, (functions,): the diagonal of Phi'W Phi."""
 
-    def accumulate(self, code: Code, G: NDArray[Any], total: NDArray[Any]) -> None:
-        """Add sum_i phi_j(x_i) G_i to `total`, (functions, outputs)."""
-        total += self.project(code, G)
-
-    def extended(self, X: Any) -> tuple[Basis, Code]:
-        """Return the basis with the functions that these rows call for, and the rows encoded.
-
-        Functions keep their meaning but may get other numbers: see `spread`. Most bases are what
-        they are.
-        """
-        return self, self.encode(X)
-
-    def settle(self) -> None:
-        """Be told that no more functions are to come for the time being; most need not care."""
-        return
-
-    def forget(self) -> None:
-        """Let go what can be computed again; most keep nothing."""
-        return
-
-    def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
-        """Return weights that belong to an earlier basis in the places of this one, 0 elsewhere."""
-        return before.on_plain(weights)
-
     @property
-    def plain(self) -> Basis:
-        """The same functions, or others of the same span, without what only a fit has use for."""
+    def for_prediction(self) -> Basis:
+        """The same functions, or others of the same span, without what only training needs."""
         return self
 
-    def on_plain(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """Return the weights of the same function on the plain basis."""
+    def embed_weights(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
+        """Return weights on this basis of a function given by weights on an earlier basis.
+
+        Functions that the earlier basis does not have get the weight 0.
+        """
+        if isinstance(before, TransformedBasis):
+            return before.prediction_weights(weights)
         return weights
 
-    def tabulated(self, rows: int | None, memory: int) -> Basis:
-        """Return a basis that keeps its columns, if those of all rows fit into `memory` bytes.
+    @property
+    def input_columns(self) -> int | None:
+        """The number of columns that rows must have, None if the basis uses some of them."""
+        return None
 
-        The results are the same. Most have nothing to keep but codes.
-        """
-        return self
+    def clear_cache(self) -> None:
+        """Free what can be computed again. Does nothing by default."""
+        return
 
     def end(self, stop: int | None) -> int:
-        """Return `stop`, or the size for None; an endless basis needs a number."""
+        """Return `stop`, or the size for None; an infinite basis needs a number."""
         if stop is not None:
             return stop
         if self.size is None:
             raise ValueError("This basis is endless: say at which function to stop.")
         return self.size
+
+
+class TransformedBasis(Basis):
+    """A basis for training: linear combinations of the functions of `for_prediction`."""
+
+    @abstractmethod
+    def prediction_weights(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Return the weights of the same function on `for_prediction`."""
+
+
+class GrowingBasis(Basis):
+    """A basis that gets more functions as it sees more rows."""
+
+    @abstractmethod
+    def extended(self, X: Any) -> tuple[GrowingBasis, Code]:
+        """Return the basis with the functions of these rows added, and the rows encoded.
+
+        Functions stay the same but may get other numbers: see `embed_weights`.
+        """
+
+    @abstractmethod
+    def release_spare_memory(self) -> None:
+        """Free the memory that is reserved for more functions."""
+
+
+def extend_and_encode(basis: Basis, X: Any) -> tuple[Basis, Code]:
+    """Return the basis with the functions of these rows, if it grows, and the rows encoded."""
+    return basis.extended(X) if isinstance(basis, GrowingBasis) else (basis, basis.encode(X))

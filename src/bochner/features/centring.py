@@ -1,4 +1,4 @@
-"""Centring: rows in the dtype of a basis, moved to where single precision is exact."""
+"""Centring: rows in the dtype of a basis, shifted so that single precision is accurate."""
 
 from __future__ import annotations
 
@@ -10,31 +10,46 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
+from bochner.records import Validated, require_sound
 
 ROWS = 1024  # at a time
+MOST = 1 << 31  # columns, or functions of a basis
 
 
 @dataclass(frozen=True, eq=False)
-class Centring:
+class Centring(Validated):
     """Checks the number of columns, casts, and subtracts `centre`, unless that is None.
 
-    Where only differences of rows matter, small numbers are exact ones. Sparse rows stay where
-    they are, since a shift would fill them.
+    If a kernel depends on differences of rows only, a shift does not change it, and small numbers
+    have small rounding errors. Sparse rows are not shifted, since a shift makes them dense.
     """
 
     n_columns: int
     centre: NDArray[np.float64] | None
     dtype: np.dtype[Any]
 
+    def validate(self) -> None:
+        """Check the number of columns, the centre and the dtype."""
+        n_columns, centre = self.n_columns, self.centre
+        require_sound(0 < n_columns < MOST, "its number of columns cannot be")
+        fits = centre is None or centre.shape == (n_columns,)
+        require_sound(fits, "its centre is of other columns")
+        require_sound(self.dtype in (np.float32, np.float64), "its dtype cannot be")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of the rows that it takes."""
+        return self.n_columns
+
     @classmethod
     def at_mean(cls, X: Any, dtype: Any) -> Centring:
-        """Move the mean of these rows to 0; leave sparse rows where they are."""
+        """Shift by the mean of these rows; sparse rows are not shifted."""
         centre = None if sp.issparse(X) else np.asarray(np.mean(X, axis=0, dtype=np.float64))
         return cls(X.shape[1], centre, np.dtype(dtype))
 
     @classmethod
     def in_place(cls, X: Any, dtype: Any) -> Centring:
-        """Leave the rows where they are."""
+        """Do not shift the rows."""
         return cls(X.shape[1], None, np.dtype(dtype))
 
     def __call__(self, X: Any) -> Any:
@@ -50,7 +65,7 @@ class Centring:
         return self._centred(X.toarray() if sp.issparse(X) else X, self.centre)
 
     def undone(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return centred rows where they were."""
+        """Return centred rows without the shift."""
         return rows if self.centre is None else rows + self.centre
 
     def _centred(self, X: NDArray[Any], centre: NDArray[np.float64]) -> NDArray[Any]:

@@ -13,33 +13,34 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.products import add_row_products
 from bochner.compute.pool import each_tile, sum_tiles
+from bochner.data.batch import Batch
 from bochner.features.basis import Basis, Code
 
-# A tile of 256 rows and 1,024 columns fills an L2 cache of 1 MiB. Every tile has the same height,
-# the last one is padded: a matrix product takes other roads for other heights, and the values at
-# a row should not depend on the rows beside it, not even in the last bit.
+# A tile of 256 rows and 1,024 columns fills an L2 cache of 1 MiB. The last tile is padded to the
+# same height: BLAS uses other code for other heights, and the values at a row must not depend on
+# the other rows, not even in the last bit.
 ROWS = 256
 BLOCK = 1024
-# Functions whose sum a thread makes on its own; of more tiles than these there are enough for all.
+# Threads share pieces of PIECE functions if there are at most FEW_TILES tiles of rows.
 PIECE = 2 * BLOCK
 FEW_TILES = 16
-MOST_APART = 1 << 26  # bytes of sums that wait for each other
+MOST_APART = 1 << 26  # bytes of partial sums
 
 
 class NumberedRows(ABC):
-    """A code that is no array: rows that are known by their numbers."""
+    """A code that holds row numbers in place of values."""
 
     @abstractmethod
     def padded(self, height: int) -> NumberedRows:
-        """Return these rows followed by any others, `height` in all."""
+        """Return these rows followed by any others, `height` in total."""
 
 
 class DenseBasis(Basis):
-    """A basis of which a tile of Phi is a small dense array; only `fill` and `encode` differ.
+    """A basis that computes Phi by dense tiles; subclasses implement `fill` and `encode`.
 
-    Products with at most `few_outputs` columns of weights are made without BLAS, which wants
-    copies of values that are kept. `width` functions are written at once, whole blocks of them:
-    more where some cost as much as all.
+    Products with at most `few_outputs` columns of weights do not use BLAS, for which stored values
+    would be copied. `width` functions, whole blocks, are computed at once: more if a part of them
+    takes as long as all.
     """
 
     few_outputs: int = 0
@@ -51,8 +52,12 @@ class DenseBasis(Basis):
     def fill(self, code: Code, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1 at some rows into the C-contiguous `out`."""
 
+    def encode_batch(self, batch: Batch) -> Code:
+        """Return the code of a batch; a basis may find stored rows by their numbers."""
+        return self.encode(batch.X)
+
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Cut the functions into spans that are worked on one after the other, for all rows."""
+        """Cut the functions into spans that are processed one after the other, for all rows."""
         yield start, stop
 
     def columns(
@@ -79,7 +84,7 @@ class DenseBasis(Basis):
         return out.astype(code.dtype, copy=False)
 
     def _add(self, code: Code, first: int, weights: NDArray[Any], out: NDArray[np.float64]) -> None:
-        """Add the functions from `first` on, piece by piece; threads share the pieces of few rows.
+        """Add the functions first, first + 1, ... by pieces, which threads share if rows are few.
 
         The order of the sums is the same for few rows and for many.
         """
@@ -127,15 +132,6 @@ class DenseBasis(Basis):
 
         total += sum_tiles(tile, code.shape[0], ROWS, (size,))
 
-    def tabulated(self, rows: int | None, memory: int) -> Basis:
-        """Return a basis that keeps its columns, if those of all rows fit into `memory` bytes."""
-        from bochner.features.codes.kept_columns import TabulatedBasis  # it is built on this one
-
-        if self.size is None or rows is None:
-            return self
-        fits = rows * self.size * self.dtype.itemsize <= memory
-        return TabulatedBasis(self) if fits else self
-
     def _write(
         self, code: Code, first: int, last: int, out: NDArray[Any], top: int, bottom: int
     ) -> None:
@@ -148,7 +144,7 @@ class DenseBasis(Basis):
     def _add_piece(
         self, tile: Code, first: int, weights: NDArray[Any], out: NDArray[np.float64]
     ) -> None:
-        """Add the functions from `first` on at the rows of a tile, by BLAS if outputs are many."""
+        """Add functions first, first + 1, ... at the rows of a tile, by BLAS for many outputs."""
         last = first + len(weights)
         if weights.shape[1] > self.few_outputs:
             for begin, end, block in self.blocks(tile, first, last):

@@ -27,25 +27,24 @@ LEAST = 64  # columns of a block: random signs of fewer are too far from uniform
 
 
 class Drawing(Component, ABC, family="drawing"):
-    """How the frequencies of a kernel are drawn, a unit of them at a time.
+    """A way to draw the frequencies of a kernel, a unit at a time.
 
     Every frequency has the spectral measure of the kernel, or nearly so; drawings differ in how
     frequencies of a unit depend on each other, and in how rows are multiplied by them.
     """
 
     def pairs(self, n_columns: int) -> int:
-        """Return how many frequencies are a unit: a power of two, at least `PAIRS`."""
+        """Return the number of frequencies of a unit: a power of two, at least `PAIRS`."""
         return PAIRS
 
     def together(self, n_columns: int) -> int:
-        """Return how many frequencies take no longer than one of them."""
+        """Return how many frequencies take as long as a single one."""
         return 1
 
     def takes(self, kernel: ShiftInvariant) -> bool:
-        """Whether the frequencies of a kernel without open defaults can be drawn in this way.
+        """Whether the frequencies of a kernel, whose defaults are set, can be drawn in this way.
 
-        By what it is made of: that holds for any number of columns, also for the only one that
-        its scales, directions or places are meant for.
+        The answer depends on the parts of the kernel, not on the number of columns.
         """
         return True
 
@@ -55,11 +54,11 @@ class Drawing(Component, ABC, family="drawing"):
 
     @abstractmethod
     def draw(self, kernel: ShiftInvariant, n_columns: int, rng: Random, dtype: Any) -> Any:
-        """Return a unit of frequencies, in turns, as `turns` wants to have them."""
+        """Return a unit of frequencies, in turns, as `turns` takes them."""
 
     @abstractmethod
     def unit_bytes(self, n_columns: int, dtype: Any) -> int:
-        """Return the memory that a unit takes."""
+        """Return the bytes of a unit."""
 
     @abstractmethod
     def turns(self, rows: Any, unit: Any, first: int, last: int, out: NDArray[Any]) -> None:
@@ -67,11 +66,11 @@ class Drawing(Component, ABC, family="drawing"):
 
 
 class MatrixDrawing(Drawing):
-    """Frequencies that are a matrix; only the random numbers that they are made of differ."""
+    """Frequencies that are a matrix; subclasses differ in the random numbers."""
 
     @abstractmethod
     def numbers(self, kernel: ShiftInvariant, size: int, rng: Random) -> Random:
-        """Return what stands for the random numbers of a unit of so many frequencies."""
+        """Return the random numbers for a unit of `size` frequencies."""
 
     def draw(self, kernel: ShiftInvariant, n_columns: int, rng: Random, dtype: Any) -> Any:
         """Return the frequencies of the kernel, (n_columns, pairs)."""
@@ -100,7 +99,7 @@ class Plain(MatrixDrawing, name="plain"):
     """
 
     def numbers(self, kernel: ShiftInvariant, size: int, rng: Random) -> Random:
-        """Return the random numbers as they are."""
+        """Return independent random numbers."""
         return rng
 
 
@@ -124,7 +123,7 @@ class Orthogonal(MatrixDrawing, name="orthogonal"):
         return min(LARGEST, max(PAIRS, power_of_two(n_columns)))
 
     def takes(self, kernel: ShiftInvariant) -> bool:
-        """Whether all kernels that it is made of are mixtures of Gaussians, or draw as these do."""
+        """Whether all parts of the kernel are mixtures of Gaussians, or can be drawn like these."""
         if parts := [part for part in vars(kernel).values() if isinstance(part, ShiftInvariant)]:
             return all(map(self.takes, parts))
         return isinstance(kernel, NormalMixture) or self._draws(kernel)
@@ -137,7 +136,7 @@ class Orthogonal(MatrixDrawing, name="orthogonal"):
         return True
 
     def check(self, kernel: ShiftInvariant, n_columns: int) -> None:
-        """Draw one frequency: other kernels are refused there."""
+        """Draw one frequency, which raises for other kernels."""
         kernel.frequencies(n_columns, 1, self.numbers(kernel, 1, Random(0)))
 
     def numbers(self, kernel: ShiftInvariant, size: int, rng: Random) -> Random:
@@ -157,7 +156,7 @@ class QuasiMonteCarlo(MatrixDrawing, name="quasi_monte_carlo"):
     """
 
     def check(self, kernel: ShiftInvariant, n_columns: int) -> None:
-        """Draw one frequency: numbers whose last side is not the frequencies are refused there."""
+        """Draw one frequency, which raises if the last axis is not the frequencies."""
         kernel.frequencies(n_columns, 1, QuasiRandom(Random(0), 0, 1))
 
     def numbers(self, kernel: ShiftInvariant, size: int, rng: Random) -> Random:
@@ -182,7 +181,7 @@ class Factors:
 class HadamardDrawing(Drawing):
     """Frequencies in blocks of n, L V / sqrt(n) with V a product of Hadamard and other factors.
 
-    n is the number of columns, filled up to a power of two from 64 on. The rows of V are of length
+    n is the number of columns, padded to a power of two, at least 64. The rows of V are of length
     sqrt(n). L holds chi-distributed lengths with n degrees of freedom times the scales of the
     kernel, a mixture of Gaussians. A product with a row takes n log n additions, and a block is
     known by 4 n or 6 n numbers.
@@ -207,7 +206,7 @@ class HadamardDrawing(Drawing):
         return True
 
     def check(self, kernel: ShiftInvariant, n_columns: int) -> None:
-        """Ask for one scale: other kernels are refused there."""
+        """Draw one scale, which raises for other kernels."""
         scales_of(kernel, 1, Random(0))
         factors_of(kernel, n_columns)
 
@@ -216,7 +215,7 @@ class HadamardDrawing(Drawing):
         """Return the diagonals (stages, n) and the orders (stages - 1, n) of a block V."""
 
     def draw(self, kernel: ShiftInvariant, n_columns: int, rng: Random, dtype: Any) -> Factors:
-        """Return the factors; those of columns (`Stretched`) go into the first diagonals."""
+        """Return the factors; column scales go into the first diagonals."""
         n, size = self.together(n_columns), self.pairs(n_columns)
         blocks = [self.block(n, rng) for _ in range(size // n)]
         diagonals = np.stack([diagonal for diagonal, _ in blocks])
@@ -249,7 +248,7 @@ def signs(shape: tuple[int, ...], rng: Random) -> NDArray[np.float64]:
 
 
 def scales_of(kernel: ShiftInvariant, size: int, rng: Random) -> NDArray[np.float64]:
-    """Draw scales of a mixture of Gaussians, or of what is made of such kernels.
+    """Draw scales of a mixture of Gaussians, or of a composition of such kernels.
 
     A sum takes them from one of its parts. The frequency of a product is a sum of two normal
     vectors, of scales s and t: a normal vector of the scale sqrt(s^2 + t^2).
@@ -272,7 +271,7 @@ def scales_of(kernel: ShiftInvariant, size: int, rng: Random) -> NDArray[np.floa
 
 
 def factors_of(kernel: ShiftInvariant, n_columns: int) -> NDArray[np.float64]:
-    """Return what the columns are multiplied by before the scales: those of `Stretched`."""
+    """Return the column scales of the kernel, by which columns are multiplied first."""
     if isinstance(kernel, Scaled):
         return factors_of(kernel.kernel, n_columns)
     if isinstance(kernel, Stretched):
@@ -282,7 +281,7 @@ def factors_of(kernel: ShiftInvariant, n_columns: int) -> NDArray[np.float64]:
 
 
 def _is_stretched(kernel: ShiftInvariant) -> bool:
-    """Whether a part of a sum or product measures distances in a way of its own."""
+    """Whether a part of a sum or product has column scales of its own."""
     if isinstance(kernel, Scaled):
         return _is_stretched(kernel.kernel)
     if isinstance(kernel, Sum | Product):
@@ -292,7 +291,7 @@ def _is_stretched(kernel: ShiftInvariant) -> bool:
 
 @dataclass
 class StructuredOrthogonal(HadamardDrawing, name="structured_orthogonal"):
-    """Frequencies L H D_3 H D_2 H D_1, orthogonal ones that are applied by fast transforms.
+    """Frequencies L H D_3 H D_2 H D_1, orthogonal and applied by fast transforms.
 
     H is a Hadamard matrix and the D have random signs on their diagonals, so that H D_3 H D_2 H D_1
     has orthogonal rows, which for many columns are nearly uniform (Yu, Suresh, Choromanski,
@@ -317,7 +316,7 @@ class Fastfood(HadamardDrawing, name="fastfood"):
     permutation, and L gives each frequency its length (Le, Sarlos and Smola 2013, Fastfood:
     approximating kernel expansions in loglinear time, where L is called S; there it has the lengths
     of the Gaussian kernel, here of any mixture of Gaussians). A row of n columns takes n log n
-    operations for n frequencies, instead of n^2, and no matrix is kept. Each frequency is normal,
+    operations for n frequencies, instead of n^2, and no matrix is stored. Each frequency is normal,
     but those of a block depend on each other: the variance is up to twice that of independent ones.
     `StructuredOrthogonal` has the smaller one, and takes half as long again.
     """

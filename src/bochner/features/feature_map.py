@@ -1,4 +1,4 @@
-"""FeatureMap: a recipe that turns a kernel into a basis."""
+"""FeatureMap: builds a basis that approximates a kernel."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from bochner.data.transforms.scaling import Scaling
 from bochner.features.basis import Basis
 from bochner.kernels import Kernel
 
-SAMPLE_ROWS = 4096  # from which data-dependent defaults are taken
-# The map of each kind of kernel, a callable of the size; the nearest base class counts.
+SAMPLE_ROWS = 4096  # for defaults that depend on data
+# Feature maps by type of kernel, callables of the size; subclasses inherit the map.
 MAPS: dict[type[Any], Any] = {}
 
 
 class FeatureMap(Component, ABC, family="features"):
-    """A recipe for functions phi whose products approximate a kernel, phi(x)'phi(y) ~ k(x, y).
+    """Hyperparameters of functions phi with phi(x)'phi(y) ~ k(x, y) for a kernel k.
 
-    `kernel_type` says which kernels it is made for, `basis_type` what it makes of them.
+    `kernel_type` is the type of kernels that it takes, `basis_type` the type that it builds.
     """
 
     kernel_type: ClassVar[Any] = Kernel
@@ -39,18 +39,25 @@ class FeatureMap(Component, ABC, family="features"):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> Basis:
-        """Return the basis for a kernel without open defaults, given rows that stand for all.
+        """Return the basis for a kernel, whose defaults are set, and a sample of rows.
 
-        `memory` is the number of bytes that may be spent on what could be computed again; None
-        means half of what is free.
+        `memory` is the number of bytes for caches; None means half of the free memory.
         """
 
     def takes(self, kernel: Kernel) -> bool:
-        """Whether there are such features of a kernel."""
+        """Whether these features exist for a kernel."""
         return isinstance(kernel, self.kernel_type)
 
-    def required(self, kernel: Kernel) -> Any:
-        """Return the kernel, or refuse one that these features are not made for."""
+    def sample_rows(self, rows: int | None) -> int:
+        """Return how many rows `build` needs to see of `rows`, None if that number is unknown."""
+        return SAMPLE_ROWS
+
+    def scaled(self, scaling: Scaling) -> FeatureMap:
+        """Return the same map for scaled rows."""
+        return self
+
+    def _checked_kernel(self, kernel: Kernel) -> Any:
+        """Return the kernel; raise if these features do not exist for it."""
         if isinstance(kernel, self.kernel_type):
             return kernel
         recipes = {name: recipe() for name, recipe in Kernel.registry.items()}
@@ -62,46 +69,62 @@ class FeatureMap(Component, ABC, family="features"):
             "belong to a kernel, 'centers' take any."
         )
 
+
+class GrowingFeatureMap(FeatureMap):
+    """Features that take categorical columns, and whose basis may grow during a fit."""
+
+    @abstractmethod
     def categories(self, n_columns: int) -> tuple[int, ...]:
-        """Return those of so many columns that hold categories, none by default."""
-        return ()
+        """Return which of `n_columns` columns are categorical."""
 
-    def for_categories(self, columns: tuple[int, ...]) -> FeatureMap:
-        """Return the same map for rows of which some columns hold categories, if it can do that."""
-        raise ValueError(
-            f"{type(self).__name__} features need columns of numbers; got columns of text or "
-            f"categories, {', '.join(map(str, columns))}. Encode them first (OneHotEncoder), or "
-            "use features='binning', which takes them as they are, or a kernel that compares them: "
-            "Delta().on(columns)."
-        )
+    @abstractmethod
+    def with_categories(self, columns: tuple[int, ...]) -> GrowingFeatureMap:
+        """Return the same map with these columns categorical, too."""
 
-    def sample_rows(self, rows: int | None) -> int:
-        """Return how many of so many rows (None: nobody knows) `build` wants to see."""
-        return SAMPLE_ROWS
+    @abstractmethod
+    def numeric_rows(self, X: Any) -> Any:
+        """Return rows with numbers in place of categories, for distances between rows."""
 
-    def scaled(self, scaling: Scaling) -> FeatureMap:
-        """Return the same map for rows that have been scaled."""
-        return self
-
-    def begun(
+    @abstractmethod
+    def initial_basis(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int, seconds: float | None = None
     ) -> Basis:
-        """Return the basis for a fit to so many rows, times outputs, in at most these seconds."""
-        return basis
+        """Return the basis that a fit starts with, for `rows` rows times outputs.
 
-    def grown(
+        It is small enough for a fit of at most `seconds`.
+        """
+
+    @abstractmethod
+    def larger_basis(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int | None = None
     ) -> Basis | None:
-        """Return a larger basis of the same kind to go on with; None if it is to stay as it is."""
-        return None
+        """Return a larger basis of the same kind to continue with; None if there is none."""
 
-    def as_numbers(self, X: Any) -> Any:
-        """Return rows between which distances mean something: those of the data as they are."""
-        return X
+
+def categories_of(features: FeatureMap, n_columns: int) -> tuple[int, ...]:
+    """Return which of `n_columns` columns a feature map takes as categorical."""
+    return features.categories(n_columns) if isinstance(features, GrowingFeatureMap) else ()
+
+
+def numeric_rows(features: FeatureMap, X: Any) -> Any:
+    """Return rows in which distances have a meaning, for the default of a bandwidth."""
+    return features.numeric_rows(X) if isinstance(features, GrowingFeatureMap) else X
+
+
+def for_categories(features: FeatureMap, columns: tuple[int, ...]) -> FeatureMap:
+    """Return the map for rows with these categorical columns; raise if it takes only numbers."""
+    if isinstance(features, GrowingFeatureMap):
+        return features.with_categories(columns)
+    raise ValueError(
+        f"{type(features).__name__} features need columns of numbers; got columns of text or "
+        f"categories, {', '.join(map(str, columns))}. Encode them first (OneHotEncoder), or "
+        "use features='binning', which takes them as they are, or a kernel that compares them: "
+        "Delta().on(columns)."
+    )
 
 
 def _spoken(kinds: Any) -> str:
-    """Return ShiftInvariant as "shift-invariant", and a union with an "or" in it."""
+    """Return "shift-invariant" for ShiftInvariant; the types of a union are joined by "or"."""
     names = [kind.__name__ for kind in get_args(kinds) or (kinds,)]
     return " or ".join(sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() for name in names)
 
@@ -114,20 +137,20 @@ def prepare(
     dtype: Any = np.float32,
     memory: int | None = None,
 ) -> tuple[Kernel, Basis]:
-    """Return the kernel with its defaults taken from the sample, and the basis made from it."""
+    """Return the kernel with defaults from the sample, and its basis."""
     features = FeatureMap.resolve(features)
-    kernel = Kernel.resolve(kernel).resolved(features.as_numbers(sample.X), Random(seed))
+    kernel = Kernel.resolve(kernel).resolved(numeric_rows(features, sample.X), Random(seed))
     return kernel, features.build(kernel, sample, seed, dtype, memory)
 
 
 def has_map(kernel: Kernel) -> bool:
-    """Whether random features are known of a kernel, and of all that it is made of."""
+    """Whether a kernel and all its parts have random features."""
     parts = [value for value in vars(kernel).values() if isinstance(value, Kernel)]
     return _known(kernel) is not None and all(map(has_map, parts))
 
 
 def map_of(kernel: Kernel, size: int | None = None) -> FeatureMap:
-    """Return the map that belongs to a kernel, or refuse one that has none."""
+    """Return the feature map of a kernel; raise if it has none."""
     if (known := _known(kernel)) is not None:
         return known(size)  # type: ignore[no-any-return]
     recipes = {name: recipe() for name, recipe in Kernel.registry.items()}
@@ -140,7 +163,7 @@ def map_of(kernel: Kernel, size: int | None = None) -> FeatureMap:
 
 
 def map_name(kernel: Kernel) -> str:
-    """Return the name of the features of a kernel: "random" finds those that have none."""
+    """Return the name of the feature map of a kernel, "random" for maps without a name."""
     known = _known(kernel)
     return next((name for name, map_ in FeatureMap.registry.items() if map_ is known), "random")
 
@@ -150,7 +173,7 @@ def _known(kernel: Kernel) -> Any:
 
 
 def checked_size(size: Any, atom: int) -> int | None:
-    """Return a number of functions that are drawn by `atom`, None for no end of them."""
+    """Return a checked number of functions, a multiple of `atom`, or None for infinitely many."""
     if size is None:
         return None
     whole = isinstance(size, Integral) and not isinstance(size, bool)
@@ -162,7 +185,7 @@ def checked_size(size: Any, atom: int) -> int | None:
 
 
 def whole_draws(size: Any, atom: int) -> int | None:
-    """Return the functions of as many draws as a size has room for, None for no end of them."""
+    """Return the largest multiple of `atom` up to a size, or None for infinitely many."""
     most = checked_size(size, 1)
     if most is None or most >= atom:
         return None if most is None else most // atom * atom

@@ -16,10 +16,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from bochner.component import Component
-from bochner.estimators.fitting.setup import Setup
-from bochner.estimators.gaussian_process.setup import GaussianProcessSetup
-from bochner.persist.basis_consistency import BASES, columns_of
-from bochner.persist.fields import FIELDS
 from bochner.persist.registry import name_of
 from bochner.records import Validated, require_sound
 
@@ -58,7 +54,7 @@ def expected_types(kind: Any) -> tuple[dict[str, Any], Collection[str]]:
     if issubclass(kind, BaseEstimator):
         return _expected_of_estimator(kind)
     if not is_dataclass(kind):
-        return FIELDS.get(kind.__name__, {}), ()
+        return {}, ()
     hints = typing.get_type_hints(kind)
     hints = {one.name: hints[one.name] for one in fields(kind)}
     if issubclass(kind, Component):  # type: ignore[arg-type]
@@ -175,25 +171,8 @@ def require_consistent(value: Any) -> None:
     """Raise ValueError if the fields of a record contradict each other."""
     if isinstance(value, Validated):
         value.validate()
-    for name, check in BASES.items():
-        if any(kind.__name__ == name for kind in type(value).__mro__):
-            check(value)
-    if isinstance(value, Setup | GaussianProcessSetup):
-        _require_setup(value)
     if isinstance(value, BaseEstimator):
         _require_estimator(vars(value))
-
-
-def _require_setup(value: Setup | GaussianProcessSetup) -> None:
-    """Check that the transforms of the rows are of the columns of the basis."""
-    columns = columns_of(value.basis)
-    if value.scaling is not None:
-        fits = columns in (None, len(value.scaling.location))
-        require_sound(fits, "its scaling is of other columns")
-    warping = value.warping if isinstance(value, Setup) else None
-    if warping is not None and columns is not None:
-        inside = all(0 <= place < columns for place in warping.maps)
-        require_sound(inside, "it maps a column that is not there")
 
 
 def _require_estimator(known: dict[str, Any]) -> None:
@@ -204,7 +183,7 @@ def _require_estimator(known: dict[str, Any]) -> None:
     basis = expansion.basis if expansion is not None else known.get("basis_")
     if basis is not None:
         require_sound(columns is not None, "nobody says how many columns it has")
-        fits = columns_of(basis) in (None, columns)
+        fits = basis.input_columns in (None, columns)
         require_sound(fits, "its functions are of other columns")
     if setup is not None and expansion is not None:
         fits = expansion.weights.shape[1] == setup.targets.outputs

@@ -67,7 +67,7 @@ MODULES = {
     "features.random.exponential_fourier": "ExponentialFourier ExponentialFourierBasis",
     "features.random.fourier": "Fourier FourierBasis PhaseBasis RandomPhase",
     "features.random.histogram_fourier": (
-        "AdditiveFeatures HistogramFourier Logarithms MappedRows Roots Unmapped"
+        "AdditiveFeatures HistogramFourier Logarithms MappedCentring Roots Unmapped"
     ),
     "features.random.leverage": "Leverage SelectedBasis",
     "features.random.maclaurin": "Degrees Maclaurin MaclaurinBasis",
@@ -132,6 +132,7 @@ MODULES = {
 
 # Names in files of earlier versions, and the present names of these classes.
 OLD_NAMES = {
+    "features.MappedRows": "features.MappedCentring",
     "loop.Training": "training.Training",
     "progress.Evaluation": "training.Evaluation",
     "progress.Progress": "training.Progress",

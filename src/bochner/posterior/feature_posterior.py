@@ -14,6 +14,7 @@ from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve, so
 from bochner.compute.linear_algebra.products import gram, product, transposed_product
 from bochner.data import Batch
 from bochner.features import Basis, BinningBasis, DenseBasis, RandomBasis, WhitenedBasis
+from bochner.features.basis import extend_and_encode
 from bochner.kernels import Kernel
 from bochner.posterior.posterior import Posterior, require_few, within
 from bochner.posterior.units import Units, require_mass, weights_of
@@ -91,9 +92,9 @@ class FeatureSums(Validated):
         if basis is before or basis.size == before.size:
             return self
         require_few_features(basis.size)
-        wide = basis.spread(self.gram, before)
-        tall = np.ascontiguousarray(basis.spread(np.ascontiguousarray(wide.T), before))
-        cross, plain = (basis.spread(part, before) for part in (self.cross, self.plain))
+        wide = basis.embed_weights(self.gram, before)
+        tall = np.ascontiguousarray(basis.embed_weights(np.ascontiguousarray(wide.T), before))
+        cross, plain = (basis.embed_weights(part, before) for part in (self.cross, self.plain))
         return replace(self, gram=tall, cross=cross, plain=plain)
 
     @property
@@ -114,7 +115,7 @@ class FeatureSums(Validated):
 
 def extended(basis: Basis, X: Any) -> tuple[Basis, NDArray[np.float64]]:
     """Return the basis with the functions that rows call for, and their values, (rows, size)."""
-    larger, code = basis.extended(X)
+    larger, code = extend_and_encode(basis, X)
     require_few_features(larger.size)
     return larger, values(larger, code)
 

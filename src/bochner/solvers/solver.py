@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bochner.component import Component
 from bochner.data import Batch
 from bochner.features import SAMPLE_ROWS, Basis, BinningDiagnostics
+from bochner.features.codes.kept_columns import with_kept_columns
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
 from bochner.records import Validated, require_sound
@@ -89,7 +90,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that this solver cannot solve."""
-        parts = (problem.loss, self.loss_type), (problem.basis.plain, self.basis_type)
+        parts = (problem.loss, self.loss_type), (problem.basis.for_prediction, self.basis_type)
         for part, needed in parts:
             if not isinstance(part, needed):
                 raise ValueError(
@@ -106,7 +107,7 @@ class Solver(Component, ABC, Generic[S], family="solver"):
         """
         if self.walks == "shuffled":
             return problem.basis
-        return problem.basis.tabulated(problem.rows, memory)
+        return with_kept_columns(problem.basis, problem.rows, memory)
 
     def home(self, rows: int | None) -> Any:
         """Return the features, a name or a component, that the solver is made for."""

@@ -9,6 +9,7 @@ import numpy as np
 from bochner.data import Batch
 from bochner.estimators.inputs.tables import Table
 from bochner.features import Binning, FeatureMap
+from bochner.features.feature_map import categories_of, for_categories
 from bochner.kernels import Kernel
 from bochner.losses import Loss, deviations
 from bochner.solvers import AveragedGradient, Solver
@@ -76,10 +77,10 @@ def text_as_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ...]:
 def for_text(features: FeatureMap, table: Table | None, kernel: Kernel) -> FeatureMap:
     """Return the feature map for a table; what the kernel does not compare it has to."""
     columns = text_as_numbers(table, kernel)
-    return features.for_categories(columns) if columns else features
+    return for_categories(features, columns) if columns else features
 
 
 def unscaled(features: FeatureMap, kernel: Kernel, n_columns: int) -> tuple[int, ...]:
     """Return the columns that are left as they are, since nobody takes them for numbers."""
     others = set(range(n_columns)) - kernel.measured(n_columns)
-    return tuple(sorted(others | set(features.categories(n_columns))))
+    return tuple(sorted(others | set(categories_of(features, n_columns))))

@@ -18,6 +18,7 @@ from bochner.estimators.fitting.setup import in_single_precision
 from bochner.estimators.inputs.targets import Labels
 from bochner.estimators.parameters.ranges import seed_of
 from bochner.features import Centers, FeatureMap
+from bochner.features.feature_map import categories_of
 from bochner.kernels import Kernel, Laplacian, Stretched
 from bochner.kernels.radial import Radial
 from bochner.losses import Loss, RoundedAbsolute, Smooth, Squared, deviations
@@ -267,7 +268,7 @@ def _has_centers(estimator: Preparation) -> bool:
 
 def _categorical(estimator: Preparation, n_columns: int) -> tuple[int, ...]:
     given = estimator.features
-    columns = () if is_auto(given) else FeatureMap.resolve(given).categories(n_columns)
+    columns = () if is_auto(given) else categories_of(FeatureMap.resolve(given), n_columns)
     table = () if estimator._table is None else estimator._table.categorical
     return tuple(sorted({*columns, *table}))
 

@@ -19,7 +19,7 @@ from bochner.data import Batch, DataSource, RandomAccess
 from bochner.estimators.automatic.defaults import is_auto
 from bochner.estimators.fitting.setup import Setup
 from bochner.estimators.fitting.training_data import Walk
-from bochner.features import BinningBasis, Centers
+from bochner.features import BinningBasis, CenterBasis, Centers
 from bochner.problem import Problem
 from bochner.solvers import Solver, State
 from bochner.stopping import OnePass
@@ -142,7 +142,7 @@ def require_steps(solver: Solver[Any], features: Any) -> None:
 
 def require_stream(solver: Solver[Any], setup: Setup) -> None:
     """Refuse rows in parts where all rows are centres."""
-    if setup.basis.is_of_rows:
+    if isinstance(setup.basis, CenterBasis) and setup.basis.is_of_rows:
         raise ValueError(
             "partial_fit sees some of the rows, so they cannot all be centres. Give a number of "
             "centres, such as features=Centers(1000), or features='fourier'."

@@ -13,15 +13,23 @@ from bochner.data import Batch, Scaling, Warping
 from bochner.estimators.inputs.targets import Labels, Targets
 from bochner.estimators.machines.calibration import UNCALIBRATED, Calibration, is_likelihood
 from bochner.features import Basis, BinningDiagnostics, FeatureMap
+from bochner.features.feature_map import GrowingFeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
+from bochner.records import Validated, require_sound
 
 LARGEST = 1e37  # that single precision holds, with room for a sum
 
 
+def require_columns(basis: Basis, scaling: Scaling | None) -> None:
+    """Check that a stored scaling is of the columns of the basis."""
+    fits = scaling is None or basis.input_columns in (None, len(scaling.location))
+    require_sound(fits, "its scaling is of other columns")
+
+
 @dataclass(frozen=True)
-class Setup:
+class Setup(Validated):
     """Seed, loss, kernel with its bandwidth, basis, maps of the rows and coding of the targets.
 
     `recipe` is what the user had asked for, in words, when it was settled. Of bins there are
@@ -40,6 +48,13 @@ class Setup:
     rows_in_bins: NDArray[np.int32] | None = None
     calibration: Calibration = UNCALIBRATED
     warping: Warping | None = None
+
+    def validate(self) -> None:
+        """Check that the transforms of the rows are of the columns of the basis."""
+        require_columns(self.basis, self.scaling)
+        columns, maps = self.basis.input_columns, self.warping.maps if self.warping else {}
+        inside = columns is None or all(0 <= place < columns for place in maps)
+        require_sound(inside, "it maps a column that is not there")
 
     def rows(self, X: Any) -> Any:
         """Return rows as the basis takes them."""
@@ -93,12 +108,16 @@ class Setup:
     def begun(self, rows: int, seconds: float | None) -> Setup:
         """Return the same with as large a basis as so many rows take in a moment."""
         work = rows * self.targets.outputs
-        basis = self.features.begun(self.basis, self.kernel, self.seed, work, seconds)
+        if not isinstance(self.features, GrowingFeatureMap):
+            return self
+        basis = self.features.initial_basis(self.basis, self.kernel, self.seed, work, seconds)
         return replace(self, basis=basis)
 
     def grown(self, rows: int | None) -> Setup | None:
         """Return the same with a larger basis for so many rows, None if there is none."""
-        basis = self.features.grown(self.basis, self.kernel, self.seed, rows)
+        if not isinstance(self.features, GrowingFeatureMap):
+            return None
+        basis = self.features.larger_basis(self.basis, self.kernel, self.seed, rows)
         return None if basis is None else replace(self, basis=basis)
 
     def require(self, recipe: str) -> None:

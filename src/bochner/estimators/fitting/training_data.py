@@ -54,7 +54,11 @@ class Walk:
             known = source.n_rows
             first = setup.problem(alpha_for(alpha, solver, setup.loss, known), intercept, known)
             rest = _encoded(mapped(source, setup), first, solver, held_out, memory)
-            setup, rows, basis = replace(setup, basis=rest.basis.plain), rest.n_rows, rest.basis
+            setup, rows, basis = (
+                replace(setup, basis=rest.basis.for_prediction),
+                rest.n_rows,
+                rest.basis,
+            )
         problem = setup.problem(alpha_for(alpha, solver, setup.loss, rows), intercept, rows)
         return cls(setup, replace(problem, basis=basis), rest, held_out)
 

@@ -13,6 +13,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data import Batch, DataSource, Scaling
 from bochner.estimators.automatic.defaults import for_text, is_auto, kernel_for, unscaled
 from bochner.estimators.automatic.scales import scaled_kernel
+from bochner.estimators.fitting.setup import require_columns
 from bochner.estimators.gaussian_process.likelihood import FIRST_NOISE, learned
 from bochner.estimators.inputs.targets import Numbers
 from bochner.estimators.parameters.ranges import seed_of
@@ -25,7 +26,9 @@ from bochner.features import (
     WhitenedBasis,
     map_of,
 )
+from bochner.features.feature_map import numeric_rows
 from bochner.kernels import Kernel
+from bochner.records import Validated
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ RIDGE = 1e-7  # beside noise / rows
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianProcessSetup:
+class GaussianProcessSetup(Validated):
     """Kernel, basis, coding of rows and targets, and the noise that a sample speaks for.
 
     `noise` is in variances of the targets if it was found and they are normalised, else in their
@@ -53,6 +56,10 @@ class GaussianProcessSetup:
     noise: float
     prior: float = 1.0
     recipe: str = ""
+
+    def validate(self) -> None:
+        """Check that the scaling is of the columns of the basis."""
+        require_columns(self.basis, self.scaling)
 
     def require(self, recipe: str) -> None:
         """Refuse to go on with another recipe than the first rows had."""
@@ -101,7 +108,7 @@ def settled(
     sample = first(source.sample(features.sample_rows(source.n_rows), seed))
     if scaling is not None:
         features = features.scaled(scaling)
-    kernel = kernel.resolved(features.as_numbers(sample.X), Random(seed))
+    kernel = kernel.resolved(numeric_rows(features, sample.X), Random(seed))
     basis = features.build(
         kernel, sample, seed, _precision(estimator, source.n_rows),
         memory_budget(estimator.memory_budget),

@@ -38,7 +38,7 @@ from bochner.estimators.inputs.sources import is_stream, metadata
 from bochner.estimators.inputs.validation import PREDICTED_ROWS
 from bochner.estimators.machines.calibration import Calibration
 from bochner.estimators.parameters.parameters import Hyperparameters
-from bochner.features import BinningDiagnostics
+from bochner.features import BinningDiagnostics, CenterBasis
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
@@ -136,7 +136,8 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
         solver, setup, digest = self._settled(source, classes, going_on)
         if resumed:
             require_same_rows(digest, self._digest)
-        if going_on and setup.basis.is_of_rows and digest != self._digest:
+        of_rows = isinstance(setup.basis, CenterBasis) and setup.basis.is_of_rows
+        if going_on and of_rows and digest != self._digest:
             going_on = False  # other rows have other functions
             solver, setup, digest = self._settled(source, classes, going_on)
         used = time.perf_counter() - began
@@ -152,7 +153,7 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
             walk = replace(walk, setup=walk.setup.calibrated(solution.expansion, walk.held_out))
         if solver.learns_held_out_rows and walk.held_out is not None and solution.reason.converged:
             solution = fit.last_pass(walk, solution)
-        walk.setup.basis.forget()
+        walk.setup.basis.clear_cache()
         reporter.finish()
         # The progress holds a state that may have been forgotten.
         solution = replace(solution, progress=solution.progress.settled())
@@ -160,7 +161,7 @@ class KernelMachine(CallbackSupportMixin, FittedFunction):  # type: ignore[misc]
             plain = replace(walk.problem, basis=walk.setup.basis, rows=None)
             forget_rows(solution.training, solver, plain)
         self._store(walk.counted(), solver, solution, history, digest)
-        walk.problem.basis.forget()
+        walk.problem.basis.clear_cache()
         return solution
 
     def _settled(

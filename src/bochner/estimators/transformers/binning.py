@@ -102,12 +102,13 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
     def _fit(self, X: Any, seed: int) -> None:
         features = Binning(self.grids)
         if self._table is not None:
-            features = features.for_categories(self._table.categorical)
+            features = features.with_categories(self._table.categorical)
         sample = ArraySource(X).sample(SAMPLE_ROWS, seed)
         kernel = Kernel.resolve(self.kernel).placed(self.__dict__.get("feature_names_in_"))
         self.kernel_, basis = prepare(kernel, features, sample, seed)
         self.basis_: BinningBasis
-        self.basis_, code = basis.extended(X)  # type: ignore[assignment]
+        assert isinstance(basis, BinningBasis)  # it is what `Binning` builds
+        self.basis_, code = basis.extended(X)
         rows = np.zeros(self.basis_.size, np.int32)
         self.basis_.count(code, rows)
         self.binning_ = BinningDiagnostics.of(self.basis_, rows)

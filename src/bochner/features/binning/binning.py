@@ -1,4 +1,4 @@
-"""Random binning features: which cell of a random grid a row lies in."""
+"""Random binning features: indicators of the bins of random grids."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.basis import Basis
 from bochner.features.binning.binning_basis import BinningBasis, Grid
-from bochner.features.feature_map import FeatureMap
+from bochner.features.feature_map import GrowingFeatureMap
 from bochner.kernels import Kernel, Separable
 from bochner.kernels.kernel import is_separable, separable
 
-FEW_GRIDS, MANY_GRIDS = 64, 512  # where their number is open
-FEW_ENTRIES = 24_000_000  # rows times grids times outputs: a second or two
-ENTRIES_A_SECOND = 5_000_000  # of a limit of time, most of which is for what comes after
-MANY_ENTRIES = 130_000_000  # beyond, a doubling takes minutes and gains little
-GRID = 0x6121D  # keeps the draws of grids apart from others of the same seed
+FEW_GRIDS, MANY_GRIDS = 64, 512  # if their number is "auto"
+FEW_ENTRIES = 24_000_000  # rows times grids times outputs: one or two seconds
+ENTRIES_A_SECOND = 5_000_000  # of a time limit, most of which training needs
+MANY_ENTRIES = 130_000_000  # with more, a doubling takes minutes and improves little
+GRID = 0x6121D  # separates the draws of grids from others of the same seed
 
 
 @dataclass
-class Binning(FeatureMap, name="binning"):
+class Binning(GrowingFeatureMap, name="binning"):
     """Random binning features of a kernel that is a product over the columns.
 
-    Grid r cuts column j into intervals of a random pitch at a random place. phi(x) has one entry
-    sqrt(k(0) / grids) for each grid, at the bin that x lies in, so that phi(x)'phi(y) is k(0)
-    times the share of grids in which x and y are together, on average k(x, y) (Rahimi and Recht
+    Grid r cuts column j into intervals of a random pitch with a random shift. phi(x) has one entry
+    sqrt(k(0) / grids) for each grid, at the bin of x, so that phi(x)'phi(y) is k(0) times the share
+    of grids in which x and y are in the same bin, on average k(x, y) (Rahimi and Recht
     2007, Random features for large-scale kernel machines, Algorithm 2; Wu, Yen et al. 2016,
     Algorithm 1, where 1/sqrt(D) should be 1/sqrt(R)).
 
-    Two values of a categorical column are as far apart as 0 and 1 of a column of numbers: they are
-    told apart in a share 1 - k_j(1) of the grids, 1 - exp(-1/bandwidth) for a Laplacian kernel.
+    Two values of a categorical column have the distance 1: they are in different bins in a share
+    1 - k_j(1) of the grids, 1 - exp(-1/bandwidth) for a Laplacian kernel.
 
     Parameters
     ----------
     grids : int or "auto"
-        The number of grids. "auto" takes 64, of few rows up to 512, and doubles them until the loss
-        on held-out rows stops falling, up to 512 and to 130 million rows times grids.
+        The number of grids. "auto" starts with 64, or up to 512 for few rows, and doubles them
+        while the held-out loss decreases, up to 512 grids and 130 million rows times grids.
     categorical : tuple of int or "auto"
         The columns whose whole numbers are categories. "auto": those columns of a data frame that
         hold text or categories; none of an array.
@@ -69,7 +69,7 @@ class Binning(FeatureMap, name="binning"):
     categorical: tuple[int, ...] | str = "auto"
 
     def takes(self, kernel: Kernel) -> bool:
-        """Whether the kernel has a law of pitches."""
+        """Whether the kernel has a distribution of pitches."""
         return is_separable(kernel)
 
     def build(
@@ -80,16 +80,16 @@ class Binning(FeatureMap, name="binning"):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> BinningBasis:
-        """Return a basis of grids in which no bin is known yet."""
+        """Return a basis of grids without bins."""
         kernel, n_columns = separable(kernel), sample.X.shape[1]
         _require_whole(sample.X, self.categories(n_columns))
         numbers = range(_checked_grids(self.grids))
         categorical = self.categories(n_columns)
-        grids = tuple(drawn(kernel, n_columns, categorical, seed, r) for r in numbers)
+        grids = tuple(draw_grid(kernel, n_columns, categorical, seed, r) for r in numbers)
         return BinningBasis(grids, kernel.variance, memory_budget(memory))
 
     def categories(self, n_columns: int) -> tuple[int, ...]:
-        """Return the categorical columns; numbers that are none are refused."""
+        """Return the categorical columns; raise if there is no such column."""
         if isinstance(self.categorical, str):
             if self.categorical != "auto":
                 raise ValueError(_expected_categorical(self.categorical, n_columns))
@@ -99,26 +99,26 @@ class Binning(FeatureMap, name="binning"):
             raise ValueError(_expected_categorical(self.categorical, n_columns))
         return tuple(int(j) for j in numbers)
 
-    def for_categories(self, columns: tuple[int, ...]) -> Binning:
-        """Return the same for rows in which these columns, too, are categories."""
+    def with_categories(self, columns: tuple[int, ...]) -> Binning:
+        """Return the same map with these columns categorical, too."""
         before = () if isinstance(self.categorical, str) else tuple(self.categorical)
         return replace(self, categorical=tuple(sorted({*before, *columns})))
 
-    def begun(
+    def initial_basis(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int, seconds: float | None = None
     ) -> BinningBasis:
-        """Return the basis with as many grids as are a matter of seconds, if that is open."""
-        assert isinstance(basis, BinningBasis)  # it is what `build` makes
+        """Return the basis with as many grids as take seconds, if their number is "auto"."""
+        assert isinstance(basis, BinningBasis)  # it is what `build` returns
         most = FEW_ENTRIES if seconds is None else min(FEW_ENTRIES, seconds * ENTRIES_A_SECOND)
         while self._may_double(basis, rows, most):
             basis = self._doubled(basis, kernel, seed)
         return basis
 
-    def grown(
+    def larger_basis(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int | None = None
     ) -> BinningBasis | None:
-        """Return the basis with twice as many grids, if their number is open and work allows it."""
-        assert isinstance(basis, BinningBasis)  # it is what `build` makes
+        """Return the basis with twice as many grids, None if there are enough."""
+        assert isinstance(basis, BinningBasis)  # it is what `build` returns
         may = self._may_double(basis, rows or 0, MANY_ENTRIES)
         return self._doubled(basis, kernel, seed) if may else None
 
@@ -128,15 +128,15 @@ class Binning(FeatureMap, name="binning"):
 
     def _doubled(self, basis: BinningBasis, kernel: Kernel, seed: int) -> BinningBasis:
         known = len(basis.grids)
-        draw = partial(drawn, separable(kernel), basis.n_columns)
+        draw = partial(draw_grid, separable(kernel), basis.n_columns)
         categorical = self.categories(basis.n_columns)
         return basis.with_grids(tuple(draw(categorical, seed, r) for r in range(known, 2 * known)))
 
-    def as_numbers(self, X: Any) -> Any:
-        """Return rows whose categories are numbers about as far apart, for a median of distances.
+    def numeric_rows(self, X: Any) -> Any:
+        """Return rows with numbers of similar distances in place of categories.
 
-        Two random rows differ in a categorical column with probability q = 1 - sum_c p_c^2; here
-        every other row has 2 q in it, the rest 0, so that they differ by q on average.
+        Two random rows differ in a categorical column with probability q = 1 - sum_c p_c^2. Every
+        second row gets 2 q, the others 0, so that two rows differ by q on average.
         """
         categorical = self.categories(X.shape[1])
         if not categorical:
@@ -149,20 +149,20 @@ class Binning(FeatureMap, name="binning"):
 
 
 def most_entries(rows: int) -> int:
-    """Return how many bins of all rows and grids there are at most where grids are open."""
+    """Return the maximal number of rows times grids for an "auto" number of grids."""
     return max(FEW_GRIDS * rows, min(MANY_GRIDS * rows, MANY_ENTRIES))
 
 
-def drawn(
+def draw_grid(
     kernel: Separable, n_columns: int, categorical: tuple[int, ...], seed: int, number: int
 ) -> Grid:
-    """Return the grid that belongs to a seed and a number."""
+    """Return the random grid of a seed and a number."""
     rng = Random(seed, GRID, number)
     pitches = kernel.pitches(n_columns, 1, rng)[:, 0]
     inverse, shift = 1.0 / pitches, rng.uniform(n_columns)
     multiplier = rng.integers(n_columns) | np.uint64(1)
     for j in categorical:
-        # The grid takes part if it tells 0 from 1; then every category is a bin of its own.
+        # If 0 and 1 are in different intervals, every category is; else the column is ignored.
         if round(inverse[j] - shift[j]) == round(-shift[j]):
             multiplier[j] = 0
         inverse[j], shift[j] = 1.0, 0.0
@@ -178,7 +178,7 @@ def _checked_grids(grids: Any) -> int:
 
 
 def _require_whole(X: Any, categorical: tuple[int, ...]) -> None:
-    """Refuse categories that are not whole numbers: they would be taken for their neighbours."""
+    """Raise if categories are not whole numbers, which would be rounded."""
     for j in categorical:
         column = X[:, [j]].toarray() if sp.issparse(X) else X[:, [j]]
         if (column != np.round(column)).any():

@@ -1,4 +1,4 @@
-"""BinningBasis: the indicator functions of the bins that rows have been met in."""
+"""BinningBasis: the indicator functions of the bins that contain rows."""
 
 from __future__ import annotations
 
@@ -21,33 +21,45 @@ from bochner.compute.bins.fingerprints import (
 )
 from bochner.compute.bins.sums import gather, scatter, tally
 from bochner.compute.pool import each_tile
-from bochner.features.basis import Basis
+from bochner.features.basis import Basis, GrowingBasis
+from bochner.features.centring import MOST
+from bochner.records import Validated, require_sound
 
-ENCODED_ROWS = 16_384  # at a time: a grid's table stays in the cache meanwhile
+ENCODED_ROWS = 16_384  # at a time, so that a grid's table stays in the cache
 
 
 @dataclass(frozen=True)
-class Grid:
-    """One number for each column: x lies in the bins round(x_j * inverse_j - shift_j).
+class Grid(Validated):
+    """A random grid: row x is in interval round(x_j * inverse_j - shift_j) of column j.
 
-    A bin is known by the sum over the columns of its numbers times `multiplier`, modulo 2^64; a
-    column with multiplier 0 takes no part.
+    The fingerprint of a bin is the sum over the columns of these numbers times `multiplier`, modulo
+    2^64; a column with multiplier 0 is ignored.
     """
 
     inverse: NDArray[np.float64]
     shift: NDArray[np.float64]
     multiplier: NDArray[np.uint64]
 
+    def validate(self) -> None:
+        """Check the dtypes."""
+        alike = self.inverse.dtype == self.shift.dtype == np.float64
+        require_sound(alike and self.multiplier.dtype == np.uint64, "its grids differ in columns")
 
-class BinningBasis(Basis):
-    """Functions sqrt(variance / grids) * [x lies in bin b of grid r], for bins that have been met.
 
-    The functions are numbered grid by grid, within a grid in the order in which their bins were
-    met. A code is an int32 array (rows, grids) of numbers within the grids, -1 for a bin that is
-    not known, stored grid by grid. A basis never changes: `extended` returns a larger one, which
-    shares its tables with this one. `memory` is how many bytes bins may take where rows come
-    without end.
+@dataclass(init=False, eq=False, repr=False)
+class BinningBasis(GrowingBasis):
+    """Functions sqrt(variance / grids) * [x is in bin b of grid r], for bins that contain rows.
+
+    The functions are numbered by grid, within a grid in the order of the first rows of their bins.
+    A code is an int32 array (rows, grids) of bin numbers within the grids, -1 for an unknown bin,
+    stored by grid. A basis is immutable: `extended` returns a larger one, which shares its tables.
+    `memory` is the number of bytes that the bins of a stream of rows may take.
     """
+
+    grids: tuple[Grid, ...]
+    variance: float
+    memory: int
+    known: list[NDArray[np.uint64]]  # fingerprints of the bins by grid: stored for the tables
 
     def __init__(
         self,
@@ -63,6 +75,14 @@ class BinningBasis(Basis):
         self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.height = sqrt(variance / len(grids))
 
+    def validate(self) -> None:
+        """Check that all grids have the same columns."""
+        columns = (self.n_columns,)
+        for grid in self.grids:
+            alike = grid.inverse.shape == grid.shift.shape == grid.multiplier.shape == columns
+            require_sound(alike, "its grids differ in columns")
+        require_sound(self.n_columns > 0 and self.size < MOST, "its size cannot be")
+
     @property
     def size(self) -> int:  # type: ignore[override]
         """The number of bins."""
@@ -74,29 +94,34 @@ class BinningBasis(Basis):
         return len(self.grids[0].inverse)
 
     @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.n_columns
+
+    @property
     def counts(self) -> NDArray[np.int64]:
         """The number of bins of each grid."""
         return np.diff(self.starts)
 
     def encode(self, X: Any) -> NDArray[np.int32]:
-        """Return the number of each row's bin in each grid, -1 for bins that are not known."""
+        """Return the number of each row's bin in each grid, -1 for unknown bins."""
         counts = self.counts
         return self._encoded(X, lambda r, prints: self.tables[r].find(prints, int(counts[r])))
 
     def extended(self, X: Any, most: int | None = None) -> tuple[BinningBasis, NDArray[np.int32]]:
-        """Return the basis with the bins of these rows as well, and the rows encoded.
+        """Return the basis with the bins of these rows added, and the rows encoded.
 
-        Of each grid at most `most` bins are known; rows beyond get -1.
+        Each grid gets at most `most` bins; rows in other bins get -1.
         """
         pairs = zip(self.tables, self.counts, strict=True)
-        # A table that knows more serves another basis, perhaps of a fit that failed.
+        # A table with more bins belongs to another basis, perhaps of a fit that failed.
         tables = tuple(t if len(t) == n else BinTable(t.fingerprints(int(n))) for t, n in pairs)
         code = self._encoded(X, lambda r, prints: tables[r].admit(prints, most))
         counts = np.array([len(table) for table in tables], np.int64)
         return BinningBasis(self.grids, self.variance, self.memory, tables, counts), code
 
-    def settle(self) -> None:
-        """Give back room that the tables have kept for more bins."""
+    def release_spare_memory(self) -> None:
+        """Free the memory that the tables have reserved for more bins."""
         each_tile(lambda r, _: self.tables[r].settle(), len(self.tables), 1)
 
     def evaluate(
@@ -114,10 +139,10 @@ class BinningBasis(Basis):
     ) -> NDArray[Any]:
         """Return the sums of G over the rows of each bin times the height, in the dtype of G."""
         total = np.zeros((self.size, G.shape[1]), G.dtype)
-        self.accumulate(code, G, total)
+        self.add_projection(code, G, total)
         return total[start : self.end(stop)]
 
-    def accumulate(self, code: NDArray[np.int32], G: NDArray[Any], total: NDArray[Any]) -> None:
+    def add_projection(self, code: NDArray[np.int32], G: NDArray[Any], total: NDArray[Any]) -> None:
         """Add the sums of G over the rows of each bin, times the height, to `total`."""
         scatter(code.T, self.starts, G.astype(np.float64, copy=False), total, self.height)
 
@@ -132,9 +157,9 @@ class BinningBasis(Basis):
         """Add the number of rows in each bin to `total`."""
         tally(code.T, self.starts, total)
 
-    def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
-        """Return the weights of an earlier basis, so scaled that the function is the same."""
-        assert isinstance(before, BinningBasis)  # solvers hand in the basis they had
+    def embed_weights(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
+        """Return the weights of an earlier basis, scaled so that the function is the same."""
+        assert isinstance(before, BinningBasis)  # solvers pass their earlier basis
         if np.array_equal(self.starts, before.starts):
             return weights
         out = np.zeros((self.size, *weights.shape[1:]), weights.dtype)
@@ -145,13 +170,13 @@ class BinningBasis(Basis):
         return out
 
     def with_grids(self, grids: tuple[Grid, ...]) -> BinningBasis:
-        """Return the basis with further grids, in which no bin is known yet."""
+        """Return the basis with more grids, which have no bins yet."""
         tables = self.tables + tuple(BinTable() for _ in grids)
         counts = np.concatenate([self.counts, np.zeros(len(grids), np.int64)])
         return BinningBasis(self.grids + grids, self.variance, self.memory, tables, counts)
 
     def restricted(self, kept: NDArray[np.bool_]) -> BinningBasis:
-        """Return the basis with some of its functions only, numbered anew in the same order."""
+        """Return the basis with a subset of its functions, in the same order."""
         tables = []
         for r, table in enumerate(self.tables):
             known = table.fingerprints(int(self.counts[r]))
@@ -160,9 +185,9 @@ class BinningBasis(Basis):
         return BinningBasis(self.grids, self.variance, self.memory, tuple(tables), counts)
 
     def matrix(self, code: NDArray[np.int32]) -> sp.csr_array:
-        """Return Phi at encoded rows as a sparse matrix; bins that are not known are left out.
+        """Return Phi at encoded rows as a sparse matrix; unknown bins are left out.
 
-        Its indices are int32 where they fit: scikit-learn's liblinear takes no others.
+        Its indices are int32 if they fit, since scikit-learn's liblinear takes no others.
         """
         known = code >= 0
         index = np.int32 if max(self.size, code.size) <= np.iinfo(np.int32).max else np.int64
@@ -173,12 +198,12 @@ class BinningBasis(Basis):
         return sp.csr_array((values, columns, pointers), shape=shape)
 
     def columns(self, code: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return Phi at encoded rows, (rows, bins), zeros and all."""
+        """Return Phi at encoded rows as a dense array, (rows, bins)."""
         return np.asarray(self.matrix(code).toarray())
 
     @cached_property
     def _furthest(self) -> NDArray[np.float64]:
-        """The largest number in each column whose bins can be told apart."""
+        """The largest number in each column whose bin is exact in double precision."""
         return np.asarray(FURTHEST / np.max([grid.inverse for grid in self.grids], axis=0))
 
     def _encoded(self, X: Any, number: Any) -> NDArray[np.int32]:
@@ -238,7 +263,7 @@ class BinningBasis(Basis):
 
 @dataclass(frozen=True)
 class BinningDiagnostics:
-    """What Wu, Yen et al. 2016 look at in random binning features.
+    """Diagnostics of random binning features (Wu, Yen et al. 2016).
 
     Parameters
     ----------
@@ -261,7 +286,7 @@ class BinningDiagnostics:
 
     @classmethod
     def of(cls, basis: BinningBasis, counts: NDArray[Any]) -> BinningDiagnostics:
-        """Return those of a basis, given how many rows lie in each of its bins."""
+        """Return the diagnostics of a basis, given the number of rows in each bin."""
         grids = [counts[a:b] for a, b in pairwise(basis.starts) if a < b]
         kappas = [float(rows.sum(dtype=np.float64) / max(rows.max(), 1)) for rows in grids]
         return cls(basis.size, len(basis.grids), float(np.mean(kappas)) if kappas else 0.0)

@@ -1,11 +1,13 @@
-"""CenterBasis: the kernel as a function of a row, one for each of some rows, its centres."""
+"""CenterBasis: the functions k(x, c) of a row x for centres c."""
 
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
@@ -14,29 +16,34 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
 from bochner.features.centers.kernel_matrix import KernelRows, kernel_matrix
-from bochner.features.centring import Centring
+from bochner.features.centring import MOST, Centring
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
 from bochner.kernels import Against, Kernel
 from bochner.kernels.rows import dense
+from bochner.records import require_sound
 
 ROUNDING = 1e-7  # of kernel values, relative to k(x, x)
+MOST_ROWS = 1 << 40
 
 
+@dataclass(init=False, eq=False, repr=False)
 class CenterBasis(DenseBasis):
     """The functions phi_j(x) = k(x, c_j) of centres c_j.
 
-    `index` says which training rows the centres are, None if they are none. If all training rows
-    are centres the basis is `complete`: the functional gradient of a loss lies in its span, and
-    the values at the rows are entries of the kernel matrix, which is kept if it fits into
-    `memory` bytes.
+    `index` has the row numbers of the centres, None if they are not training rows. If all training
+    rows are centres the basis is `complete`: the functional gradient of a loss is in its span, and
+    the kernel matrix is stored if it fits into `memory` bytes.
     """
 
     few_outputs = 32
     size: int
-    _matrix: NDArray[Any] | None
-    _numbers: NDArray[np.int64] | None
-    _against: Against | None
-    _factor: NDArray[np.float64] | None
+    dtype: np.dtype[Any]
+    kernel: Kernel
+    centring: Centring
+    complete: bool
+    memory: int
+    index: NDArray[np.int64] | None
+    centers: Any
 
     def __init__(
         self,
@@ -52,7 +59,44 @@ class CenterBasis(DenseBasis):
         self.centers = centring(centers)
         self.size, self.dtype, self.complete = centers.shape[0], centring.dtype, complete
         self.memory = memory_budget(memory)
-        self._begin()
+        self.clear_cache()
+
+    def clear_cache(self) -> None:
+        """Free what can be computed again."""
+        self._matrix: NDArray[Any] | None = None
+        self._numbers: NDArray[np.int64] | None = None
+        self._against: Against | None = None
+        self._factor: NDArray[np.float64] | None = None
+
+    def validate(self) -> None:
+        """Check that centres, their row numbers and the centring have the same shapes."""
+        centers, index = self.centers, self.index
+        kinds = np.ndarray | sp.csr_array | sp.csr_matrix
+        require_sound(isinstance(centers, kinds), "its centres are none")
+        table = centers.ndim == 2 and centers.dtype == self.dtype
+        require_sound(table, "its centres are no table")
+        ordered = not isinstance(centers, np.ndarray) or centers.flags.c_contiguous
+        require_sound(ordered, "they are transposed")
+        require_sound(self.centring.dtype == self.dtype, "it is of another dtype")
+        alike = centers.shape[1] == self.centring.n_columns
+        require_sound(alike, "its centres have other columns")
+        self._validate_count()
+        require_sound(0 < self.size < MOST and self.memory >= 0, "its size cannot be")
+        require_sound(not self.is_of_rows or index is not None, "its centres have no numbers")
+        if index is not None:
+            numbers = index.shape == (self.size,) and index.dtype == np.int64
+            require_sound(numbers, "its numbers are none")
+            possible = index.min() >= 0 and index.max() < MOST_ROWS
+            require_sound(possible, "its centres have odd numbers")
+
+    def _validate_count(self) -> None:
+        enough = self.centers.shape[0] == self.size
+        require_sound(enough, "its centres are not as many as it says")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.centring.input_columns
 
     @property
     def is_of_rows(self) -> bool:
@@ -61,17 +105,17 @@ class CenterBasis(DenseBasis):
 
     @property
     def keeps_matrix(self) -> bool:
-        """Whether the kernel matrix is worth keeping, and fits."""
+        """Whether the kernel matrix of all training rows fits into `memory`."""
         return self.complete and self.dtype.itemsize * self.size**2 <= self.memory
 
     def encode(self, X: Any) -> Any:
-        """Return the rows in the dtype of the basis, where the kernel is exact."""
+        """Return the centred rows in the dtype of the basis."""
         code = self.centring(X)
         self.kernel.require(X)
         return code
 
-    def coded(self, batch: Batch) -> Any:
-        """Return the code of a batch; for centres the rows of the kept matrix."""
+    def encode_batch(self, batch: Batch) -> Any:
+        """Return the code of a batch: rows of the stored kernel matrix if all are centres."""
         if not self.keeps_matrix:
             return self.encode(batch.X)
         numbers = self.numbers(batch.index)
@@ -91,7 +135,7 @@ class CenterBasis(DenseBasis):
         stop: int | None = None,
         out: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
-        """Return k(x_i, c_j) for j = start, ..., stop - 1; threads share also the columns."""
+        """Return k(x_i, c_j) for j = start, ..., stop - 1; threads share rows and columns."""
         if out is not None:
             return super().columns(code, start, stop, out)
         rows, pieces = code.shape[0], list(cuts(start, self.end(stop), BLOCK))
@@ -109,7 +153,7 @@ class CenterBasis(DenseBasis):
     def project(
         self, code: Any, G: NDArray[Any], start: int = 0, stop: int | None = None
     ) -> NDArray[Any]:
-        """Return sum_i k(x_i, c_j) G_i; kept values are read where they are."""
+        """Return sum_i k(x_i, c_j) G_i; stored values are not copied."""
         if not isinstance(code, KernelRows) or G.shape[1] > self.few_outputs:
             return super().project(code, G, start, stop)
         values = np.ascontiguousarray(G, self.dtype)
@@ -143,11 +187,11 @@ class CenterBasis(DenseBasis):
         return np.asarray(self.kernel.matrix(code := self.encode(batch.X), code), np.float64)
 
     def at(self, centers: Any) -> CenterBasis:
-        """Return the basis of other centres, which are given as their code."""
+        """Return the basis of other centres, given by their code."""
         other = copy(self)
         other.centers, other.size = centers, centers.shape[0]
         other.index, other.complete = None, False
-        other._begin()
+        other.clear_cache()
         return other
 
     def solved(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -158,7 +202,7 @@ class CenterBasis(DenseBasis):
         return solve(self._factor, values)
 
     def numbers(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which centres the rows with these numbers are, -1 for none."""
+        """Return the number of the centre of each row number, -1 for rows that are no centres."""
         if self._numbers is None:
             self._numbers = _inverse(self.index)
         known = index < len(self._numbers)
@@ -168,25 +212,18 @@ class CenterBasis(DenseBasis):
     def matrix(self) -> NDArray[Any]:
         """The kernel matrix of the centres."""
         if self._matrix is None:
-            self._matrix = kernel_matrix(self)
+            self._matrix = kernel_matrix(self, self.centers)
         return self._matrix
 
     @property
     def against(self) -> Against:
-        """What writes kernel values with the centres on one side."""
+        """The kernel prepared for the centres."""
         if self._against is None:
             self._against = self.kernel.against(self.centers)
         return self._against
 
-    def forget(self) -> None:
-        """Let go what can be computed again."""
-        self._begin()
-
-    def _begin(self) -> None:
-        self._matrix = self._numbers = self._against = self._factor = None
-
     def __deepcopy__(self, memo: Any) -> CenterBasis:
-        return self  # all that changes in it can be computed again
+        return self  # only caches change
 
     def __getstate__(self) -> dict[str, Any]:
         computed = ("_matrix", "_numbers", "_against", "_factor")
@@ -194,11 +231,11 @@ class CenterBasis(DenseBasis):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._begin()
+        self.clear_cache()
 
 
 def _inverse(index: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Return the place of each row number in `index`, -1 for those that are not there."""
+    """Return the position of each row number in `index`, -1 for numbers that it lacks."""
     if index is None or len(index) == 0:
         return np.full(1, -1, np.int64)
     places = np.full(int(index.max()) + 1, -1, np.int64)
@@ -207,20 +244,23 @@ def _inverse(index: NDArray[np.int64] | None) -> NDArray[np.int64]:
 
 
 class PrecomputedBasis(CenterBasis):
-    """phi_j(x) is a column of the row x: the one that belongs to centre j, a training row."""
+    """phi_j(x) is the column of row x that belongs to centre j, a training row."""
+
+    def _validate_count(self) -> None:
+        return  # a file holds the numbers of the centres, not their rows
 
     @property
     def is_of_rows(self) -> bool:
-        """Yes, also with fewer centres: the columns belong to the training rows."""
+        """True for any centres: the columns belong to the training rows."""
         return True
 
     @property
     def keeps_matrix(self) -> bool:
-        """No: the rows are the matrix."""
+        """False: the rows are the kernel matrix."""
         return False
 
     def encode(self, X: Any) -> NDArray[Any]:
-        """Return the values, whose zeros are values too."""
+        """Return the kernel values, dense."""
         return dense(self.centring(X))
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
@@ -233,7 +273,7 @@ class PrecomputedBasis(CenterBasis):
         return np.asarray(self.encode(batch.X)[:, batch.index], np.float64)
 
     def at(self, centers: Any) -> CenterBasis:
-        """Refuse: values at other centres are not known."""
+        """Raise: values at other centres are unknown."""
         raise ValueError(
             "Temporary centres need a kernel that can be evaluated; got a precomputed one. Give "
             "features='centers' (all rows), or solver='nystroem' for fewer."

@@ -1,4 +1,4 @@
-"""Centers: the recipe for a basis of kernel functions at chosen rows."""
+"""Centers: the feature map of kernel functions at chosen rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap
 from bochner.kernels import Kernel
 from bochner.kernels.rows import dense
 
-CENTERS = 0xCE27E2  # keeps these draws apart from others of the same seed
+CENTERS = 0xCE27E2  # separates these draws from others of the same seed
 
 
 @dataclass(eq=False)
@@ -40,7 +40,7 @@ class Centers(FeatureMap, name="centers"):
         pivoted Cholesky, which prefers rows that the centres so far explain least (Chen, Epperly,
         Tropp and Webber 2023, Randomly pivoted Cholesky).
     given : array-like of shape (size, n_columns) or None
-        Centres to take as they are, in the units of X.
+        The centres, in the units of X.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Centers(FeatureMap, name="centers"):
         return f"Centers(size={self.size!r}, choice={self.choice!r}, given={given})"
 
     def sample_rows(self, rows: int | None) -> int:
-        """Return from how many of so many rows centres are chosen."""
+        """Return from how many of `rows` rows centres are chosen."""
         self._check()
         if self.given is not None:
             return SAMPLE_ROWS
@@ -87,7 +87,7 @@ class Centers(FeatureMap, name="centers"):
         return rows
 
     def count(self, rows: int) -> int:
-        """Return how many centres there are for so many rows."""
+        """Return the number of centres for `rows` rows."""
         self._check()
         given = self._given()
         if given is not None:
@@ -95,7 +95,7 @@ class Centers(FeatureMap, name="centers"):
         return rows if self.size is None else min(self.size, rows)
 
     def scaled(self, scaling: Any) -> Centers:
-        """Return the same map for rows that have been scaled."""
+        """Return the same map for scaled rows."""
         self._check()
         given = self._given()
         if given is None:
@@ -112,7 +112,7 @@ class Centers(FeatureMap, name="centers"):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> CenterBasis:
-        """Return the basis; for all rows as centres the sample has to be all rows."""
+        """Return the basis; if all rows are centres, the sample must be all rows."""
         self._check()
         centring = (Centring.at_mean if kernel.centred else Centring.in_place)(sample.X, dtype)
         if kernel.precomputed:
@@ -185,11 +185,11 @@ def _require_columns(given: Any, n_columns: int) -> None:
 
 
 def _summary(given: Any) -> str:
-    """Return a few words that differ for other centres: thousands of numbers say less."""
+    """Return shape and digest of the centres, in place of thousands of numbers."""
     places = (given.indptr, given.indices) if sp.issparse(given) else ()
     try:
         values = np.asarray(given.data if places else given, np.float64)
-    except (TypeError, ValueError):  # no numbers, which is for others to say
+    except (TypeError, ValueError):  # not numbers: `build` raises
         return repr(given)
     digest = hashlib.blake2b(digest_size=8)
     for part in (*places, values):

@@ -1,33 +1,30 @@
-"""KernelMatrix: k between all centres, kept, so that rows that are centres need not be computed."""
+"""The kernel matrix of all centres, and codes that are rows of a stored matrix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile
-from bochner.features.dense_basis import BLOCK, ROWS, NumberedRows, padded
-
-if TYPE_CHECKING:
-    from bochner.features.centers.center_basis import CenterBasis
+from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, NumberedRows, padded
 
 COLUMNS, ODD = 32, 8
 
 
 @dataclass(frozen=True, eq=False)
 class KernelRows(NumberedRows):
-    """The code of rows: their numbers in a matrix of which these rows are known, not always all."""
+    """The code of rows whose columns are stored: their numbers in a matrix."""
 
     matrix: NDArray[Any]
     numbers: NDArray[np.int64]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of rows, and that of the centres."""
+        """The number of rows and of functions."""
         return len(self.numbers), self.matrix.shape[1]
 
     @property
@@ -39,24 +36,23 @@ class KernelRows(NumberedRows):
         return KernelRows(self.matrix, self.numbers[rows])
 
     def padded(self, height: int) -> KernelRows:
-        """Return these rows followed by the first of them again and again, `height` in all.
+        """Return these rows, padded to `height` by repeating the first.
 
-        Another row may not be known yet, and what is in its place may be no number: times 0 it
-        would be none either.
+        Other rows of the matrix may not be computed yet and hold NaN.
         """
         numbers = np.full(height, self.numbers[0] if len(self.numbers) else 0, np.int64)
         numbers[: len(self.numbers)] = self.numbers
         return KernelRows(self.matrix, numbers)
 
     def fill(self, start: int, out: NDArray[Any]) -> None:
-        """Copy the columns from `start` on into `out`."""
+        """Copy the columns start, start + 1, ... into `out`."""
         _gather(self.matrix, self.numbers, start, out)
 
 
-def kernel_matrix(basis: CenterBasis) -> NDArray[Any]:
-    """Return k(c_i, c_j) of all centres; one half is computed, the other is its mirror image.
+def kernel_matrix(basis: DenseBasis, centers: Any) -> NDArray[Any]:
+    """Return k(c_i, c_j) of all centres; one half is computed, and mirrored.
 
-    The tiles are those in which a basis works, so that their values are the same.
+    The tiles are those of a basis, so the values are the same in every bit.
     """
     size = basis.end(None)
     matrix = np.empty((size, size), basis.dtype)
@@ -67,7 +63,7 @@ def kernel_matrix(basis: CenterBasis) -> NDArray[Any]:
         top, begin = tiles[number]
         bottom, end = min(top + ROWS, size), min(begin + BLOCK, size)
         tile = np.empty((ROWS, end - begin), basis.dtype)
-        basis.fill(padded(basis.centers, top, bottom), begin, end, tile)
+        basis.fill(padded(centers, top, bottom), begin, end, tile)
         matrix[top:bottom, begin:end] = tile[: bottom - top]
         if begin > top // BLOCK * BLOCK:
             _transpose(tile[: bottom - top], matrix, begin, top)
@@ -81,8 +77,7 @@ def kernel_matrix(basis: CenterBasis) -> NDArray[Any]:
     "void(float64[:, ::1], float64[:, ::1], int64, int64)",
 )
 def _transpose(tile, matrix, first_row, first_column):  # type: ignore[no-untyped-def]
-    # Through a few columns whose length is no power of two: those of the tile share their places
-    # in the cache.
+    # Through a buffer whose rows are no power of two long, which avoids conflicts in the cache.
     rows, columns = tile.shape
     some = np.empty((COLUMNS, rows + ODD), tile.dtype)
     for left in range(0, columns, COLUMNS):

@@ -17,8 +17,9 @@ from bochner.features.centers.whitened_basis import exact_matrix
 from bochner.features.dense_basis import DenseBasis
 from bochner.features.feature_map import FeatureMap
 from bochner.kernels import Kernel
+from bochner.records import require_sound
 
-# Eigenvalues of k(Z, Z), in means of its diagonal, below which values of the kernel are rounding.
+# Eigenvalues of k(Z, Z), relative to the mean of its diagonal: smaller ones are rounding.
 FLOOR = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-13}
 
 
@@ -27,8 +28,8 @@ class NystroemFeatures(FeatureMap, name="nystroem"):
     """Whitened kernel functions at centres Z, phi(x) = D^-1/2 V'k(Z, x) with k(Z, Z) = V D V'.
 
     phi(x)'phi(y) = k(x, Z) k(Z, Z)^-1 k(Z, y), the Nystroem approximation (Williams and Seeger
-    2001, Using the Nystroem method to speed up kernel machines). Features come in the order of the
-    eigenvalues; those are left out that rounding has made, so there may be fewer than centres.
+    2001, Using the Nystroem method to speed up kernel machines). Features are in descending order
+    of their eigenvalues; those of eigenvalues that are rounding are left out.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class NystroemFeatures(FeatureMap, name="nystroem"):
     choice : "uniform", "kmeans" or "pivoted"
         How centres are chosen, as for `Centers`.
     given : array-like of shape (size, n_columns) or None
-        Centres to take as they are, in the units of X; then `size` says nothing.
+        The centres, in the units of X; `size` is then ignored.
 
     Examples
     --------
@@ -67,15 +68,15 @@ class NystroemFeatures(FeatureMap, name="nystroem"):
 
     @property
     def centers(self) -> Centers:
-        """The recipe of the centres."""
+        """The feature map of the centres."""
         return Centers(self.size if self.given is None else None, self.choice, self.given)
 
     def sample_rows(self, rows: int | None) -> int:
-        """Return from how many of so many rows centres are chosen."""
+        """Return from how many of `rows` rows centres are chosen."""
         return self.centers.sample_rows(rows)
 
     def scaled(self, scaling: Any) -> NystroemFeatures:
-        """Return the same map for rows that have been scaled."""
+        """Return the same map for scaled rows."""
         return NystroemFeatures(self.size, self.choice, self.centers.scaled(scaling).given)
 
     def build(
@@ -86,32 +87,48 @@ class NystroemFeatures(FeatureMap, name="nystroem"):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> NystroemBasis:
-        """Return the basis; the eigenvalues take as long as a few products of that size."""
+        """Return the basis, after an eigendecomposition of k(Z, Z)."""
         return NystroemBasis(self.centers.build(kernel, sample, seed, dtype, memory))
 
 
+@dataclass(init=False, eq=False, repr=False)
 class NystroemBasis(DenseBasis):
-    """The functions phi(x) = D^-1/2 V'k(Z, x); codes are those of the basis k(., Z)."""
+    """The functions phi(x) = D^-1/2 V'k(Z, x); codes are those of `inner`, k(., Z)."""
 
     size: int
+    dtype: np.dtype[Any]
+    inner: CenterBasis
+    mixing: NDArray[Any]
 
     def __init__(self, inner: CenterBasis) -> None:
         self.inner, self.dtype = inner, inner.dtype
         self.mixing = _whitening(exact_matrix(inner), self.dtype)
         self.size = self.mixing.shape[1]
 
+    def validate(self) -> None:
+        """Check that the mixing has a row for each centre and a column for each function."""
+        fits = self.mixing.shape == (self.inner.size, self.size)
+        require_sound(fits, "its mixing has another shape")
+        alike = self.mixing.dtype == self.dtype == self.inner.dtype
+        require_sound(alike, "it is of another dtype")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.inner.input_columns
+
     def encode(self, X: Any) -> Any:
-        """Return the rows as the centres take them."""
+        """Return the code of the centre basis."""
         return self.inner.encode(X)
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the functions start, ..., stop - 1: a product with all kernel values."""
+        """Write the functions start, ..., stop - 1: the kernel values times the mixing."""
         values = np.empty((code.shape[0], self.inner.size), self.dtype)
         self.inner.fill(code, 0, self.inner.size, values)
         np.matmul(values, self.mixing[:, start:stop], out=out)
 
     def __deepcopy__(self, memo: Any) -> NystroemBasis:
-        return self  # nothing in it changes
+        return self  # it does not change
 
 
 def _whitening(matrix: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:

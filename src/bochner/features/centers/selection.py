@@ -17,17 +17,17 @@ from bochner.compute.random.counter_based import Random
 from bochner.kernels import Kernel
 from bochner.kernels.rows import dense
 
-PIVOTS = 128  # that are proposed at a time
-SMALLEST = 1e-4  # share of k(x, x) that is left: less may be rounding
+PIVOTS = 128  # proposed at a time
+SMALLEST = 1e-4  # residual share of k(x, x): less may be rounding
 CLUSTER_PASSES = 20
-FLOOR = 1e-6  # of the first trace: what is left of it then is rounding
-ROUNDING = 1e-7  # of kernel values: what is left of k(x, x) may be less
-JITTER = 1e-6  # of the factor of new pivots, in means of what is left; more if that is rounding
+FLOOR = 1e-6  # residual share of the trace: less is rounding
+ROUNDING = 1e-7  # of kernel values, relative to k(x, x)
+JITTER = 1e-6  # of the factor of new pivots, relative to the mean residual; more if that fails
 
 
 @dataclass(frozen=True)
 class Means:
-    """Centres that are no rows."""
+    """Centres that are not rows of the sample."""
 
     rows: NDArray[Any]
 
@@ -36,14 +36,14 @@ Chosen = NDArray[np.int64] | Means
 
 
 def uniform(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
-    """Return the places of rows drawn without replacement."""
+    """Return the indices of rows drawn without replacement."""
     return rng.permutation(rows.shape[0])[:size]
 
 
 def kmeans(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
-    """Return the means of clusters (Lloyd 1982); they are no rows.
+    """Return the means of clusters (Lloyd 1982).
 
-    For clusters that are nearest to no row, the rows that are farthest from a mean stand in.
+    An empty cluster is replaced by a row that is farthest from all means.
     """
     if kernel.measured(rows.shape[1]) != frozenset(range(rows.shape[1])):
         raise ValueError(
@@ -58,7 +58,7 @@ def kmeans(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
         size,
         max_iter=CLUSTER_PASSES,
         batch_size=max(1024, size),
-        max_no_improvement=None,  # it would look at a sum whose rounding depends on the threads
+        max_no_improvement=None,  # it uses a sum whose rounding depends on the threads
         n_init=1,
         random_state=seed,
     )
@@ -70,13 +70,13 @@ def kmeans(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
 
 
 def pivoted(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
-    """Return the places of rows chosen by randomly pivoted Cholesky, many at a time.
+    """Return the indices of rows chosen by randomly pivoted Cholesky, in blocks.
 
-    A row is drawn with probability in proportion to what the centres so far leave of k(x, x)
+    A row is drawn in proportion to the residual of k(x, x) given the centres so far
     (Chen, Epperly, Tropp and Webber 2023, Algorithm 2.1). Rows are proposed in blocks, and those
     are rejected that the others of the block explain, so that the law is that of single draws
     (Epperly, Tropp and Webber 2024, Embrace rejection: kernel matrix approximation by accelerated
-    randomly pivoted Cholesky). If nothing is left the others are drawn at random.
+    randomly pivoted Cholesky). If the residual vanishes, the others are drawn uniformly.
     """
     n_rows = rows.shape[0]
     left = kernel.diagonal(rows).astype(np.float64)
@@ -98,7 +98,7 @@ def _proposed(left: NDArray[np.float64], rng: Random) -> NDArray[np.int64]:
     """Draw row numbers in proportion to `left`; they may repeat."""
     sums = np.cumsum(left)
     places = np.searchsorted(sums, rng.uniform(PIVOTS) * sums[-1], side="right")
-    last = np.flatnonzero(left)[-1]  # beyond which a sum that is rounded up would lead
+    last = np.flatnonzero(left)[-1]  # rounding of the sum could lead beyond it
     return np.asarray(np.minimum(places, last))
 
 
@@ -109,9 +109,9 @@ def _accepted(
     proposed: NDArray[np.int64],
     rng: Random,
 ) -> NDArray[np.int64]:
-    """Return the proposals that single draws would have made, given those before them.
+    """Return the proposals that single draws would have accepted, given those before them.
 
-    One is accepted with the share of its k(x, x) that was left when it was proposed and still is.
+    A proposal is accepted with the probability of its residual now, relative to that when proposed.
     """
     some = rows[proposed]
     block = kernel.matrix(some, some).astype(np.float64)
@@ -127,7 +127,7 @@ def _accepted(
 
 
 def _explain(block: NDArray[np.float64], i: int) -> None:
-    """Subtract what row i explains of a block of the kernel matrix."""
+    """Subtract from a block of the kernel matrix the part that row i explains."""
     column = block[i] / np.sqrt(max(block[i, i], np.finfo(np.float64).tiny))
     block -= np.outer(column, column)
 
@@ -135,7 +135,7 @@ def _explain(block: NDArray[np.float64], i: int) -> None:
 def _factored(
     kernel: Kernel, rows: Any, factor: NDArray[np.float32], found: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """Return the columns of the Cholesky factor that belong to new pivots."""
+    """Return the columns of the Cholesky factor for new pivots."""
     columns = kernel.matrix(rows, rows[found]).astype(np.float64)
     columns -= product(factor, factor[found].T)
     block = columns[found]

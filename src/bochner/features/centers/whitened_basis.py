@@ -1,8 +1,9 @@
-"""WhitenedBasis: functions of the span of centres whose weights have the norm of the kernel."""
+"""WhitenedBasis: centre functions, transformed so that |w| is the norm in the kernel's space."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,21 @@ from bochner.compute.linear_algebra.cholesky import (
 )
 from bochner.compute.linear_algebra.products import add_column_products, add_row_products
 from bochner.compute.pool import each_tile, sum_tiles
-from bochner.features.basis import Basis
+from bochner.features.basis import Basis, TransformedBasis
 from bochner.features.centers.center_basis import CenterBasis
-from bochner.features.codes.kept_columns import TabulatedBasis
+from bochner.features.codes.kept_columns import TabulatedBasis, with_kept_columns
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+from bochner.records import require_sound
 
-FEW_OUTPUTS = 32  # for which values need not be turned into double precision first
-WIDTH = 256  # columns that are turned into double precision at a time, to stay in the L2 cache
-FLOOR = 1e-7  # of the mean of k(x, x): a preconditioner of a smaller ridge takes more steps
-# What the others leave of the intercept's diagonal may be as small as the rounding of it.
+FEW_OUTPUTS = 32  # with these, products do not convert values to double precision first
+WIDTH = 256  # columns that are converted to double precision at a time: they fit the L2 cache
+FLOOR = 1e-7  # ridge of the preconditioner relative to the mean of k(x, x): less takes more steps
+# The pivot of the intercept may be as small as rounding.
 CORNER, JITTER = 1e-5, 1e-3
 
 
-class WhitenedBasis(Basis):
+@dataclass(init=False, eq=False, repr=False)
+class WhitenedBasis(TransformedBasis):
     """phi(x) = L^-1 k(Z, x) for centres Z with k(Z, Z) = L L'.
 
     The function phi(x)'w is k(x, Z) c with c = L^-T w, and |w|^2 = c'k(Z, Z) c is its norm in the
@@ -41,28 +44,43 @@ class WhitenedBasis(Basis):
     inner : CenterBasis or TabulatedBasis
         The functions k(., Z); codes are its codes.
     jitter : float
-        What is added to the diagonal of k(Z, Z), in means of it; more if it has no Cholesky factor.
+        Added to the diagonal of k(Z, Z), relative to its mean; more if the Cholesky factor fails.
     """
 
     size: int
-    _lower: NDArray[np.float64] | None
-    _factor: tuple[Any, NDArray[np.float32]] | None
+    inner: DenseBasis
+    jitter: float
 
     def __init__(self, inner: DenseBasis, jitter: float) -> None:
         self.inner, self.size, self.jitter = inner, inner.end(None), jitter
-        self._begin()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._lower: NDArray[np.float64] | None = None
+        self._factor: tuple[Any, NDArray[np.float32]] | None = None
+
+    def validate(self) -> None:
+        """Check that the other basis is one of centres, with as many functions."""
+        alike = self.size == self.inner.size
+        require_sound(alike, "it has more functions, or fewer, than it keeps")
+        require_sound(isinstance(self.inner.for_prediction, CenterBasis), "it has no centres")
+
+    @property
+    def input_columns(self) -> int | None:
+        """The number of columns of a row."""
+        return self.inner.input_columns
 
     @property
     def centers(self) -> CenterBasis:
         """The basis k(., Z) that computes its columns."""
-        centers = self.inner.plain
-        assert isinstance(centers, CenterBasis)  # there is no other with a kernel matrix
+        centers = self.inner.for_prediction
+        assert isinstance(centers, CenterBasis)  # `validate` checks it
         return centers
 
     @property
-    def plain(self) -> Basis:
+    def for_prediction(self) -> Basis:
         """The basis k(., Z)."""
-        return self.inner.plain
+        return self.inner.for_prediction
 
     @property
     def lower(self) -> NDArray[np.float64]:
@@ -72,14 +90,14 @@ class WhitenedBasis(Basis):
         return self._lower
 
     def encode(self, X: Any) -> Any:
-        """Return the rows as the centres take them."""
+        """Return the code of the centre basis."""
         return self.inner.encode(X)
 
     def evaluate(self, code: Any, weights: NDArray[Any], start: int = 0) -> NDArray[Any]:
         """Return k(x, Z) L^-T w."""
         whole = np.zeros((self.size, weights.shape[1]))
         whole[start : start + len(weights)] = weights
-        whole, out = self.on_plain(whole), np.zeros((code.shape[0], weights.shape[1]))
+        whole, out = self.prediction_weights(whole), np.zeros((code.shape[0], weights.shape[1]))
         transposed = np.ascontiguousarray(whole.T)
 
         def add(top: int, bottom: int) -> None:
@@ -156,11 +174,11 @@ class WhitenedBasis(Basis):
             columns = self.columns(code[top:bottom])
             total += np.einsum("ij,ij,i->j", columns, columns, weight[top:bottom])
 
-    def spread(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
-        """Return the weights of the same function, of which `before` may have others."""
+    def embed_weights(self, weights: NDArray[Any], before: Basis) -> NDArray[Any]:
+        """Return the weights of the same function: L'c for weights c of the centres."""
         if isinstance(before, WhitenedBasis) and before.alike(self):
             return weights
-        plain = np.asarray(super().spread(weights, before), np.float64)
+        plain = np.asarray(super().embed_weights(weights, before), np.float64)
         lower, out = self.lower, np.empty_like(plain)
 
         def multiply(top: int, bottom: int) -> None:
@@ -169,13 +187,13 @@ class WhitenedBasis(Basis):
         each_tile(multiply, self.size, ROWS)
         return out
 
-    def on_plain(self, weights: NDArray[Any]) -> NDArray[np.float64]:
+    def prediction_weights(self, weights: NDArray[Any]) -> NDArray[np.float64]:
         """Return L^-T w."""
         return solve_upper(self.lower, weights)
 
-    def tabulated(self, rows: int | None, memory: int) -> Basis:
-        """Return this basis on columns k(x, Z) that are kept, if they fit beside two factors."""
-        inner = self.inner.tabulated(rows, memory - 12 * self.size**2)
+    def with_kept_columns(self, rows: int | None, memory: int) -> WhitenedBasis:
+        """Return this basis with stored columns k(x, Z), if they and two factors fit."""
+        inner = with_kept_columns(self.inner, rows, memory - 12 * self.size**2)
         if inner is self.inner or not isinstance(inner, DenseBasis):
             return self
         basis = WhitenedBasis(inner, self.jitter)
@@ -183,7 +201,7 @@ class WhitenedBasis(Basis):
         return basis
 
     def factor(self, curvature: float, ridge: float, intercept: bool) -> NDArray[np.float32]:
-        """Return the Cholesky factor of what curvature Phi'Phi / n + ridge I is if Z are the rows.
+        """Return the Cholesky factor of curvature Phi'Phi / n + ridge I, as if Z were the rows.
 
         Then Phi'Phi / n = L'L / M for M centres (the same, Eq. 13), and the mean L'1 / M stands
         beside it for the intercept, whose row is the last. It only guides conjugate gradients, for
@@ -191,14 +209,14 @@ class WhitenedBasis(Basis):
         """
         key = curvature, ridge, intercept
         if self._factor is None or self._factor[0] != key:
-            self._factor = None  # two at a time are too many
+            self._factor = None  # free the old one first
             self._factor = key, jittered_cholesky(self._moments(*key), 0.0, JITTER)[0]
         return self._factor[1]
 
-    def forget(self) -> None:
-        """Let go what can be computed again."""
-        self._begin()
-        self.inner.forget()
+    def clear_cache(self) -> None:
+        """Free what can be computed again."""
+        self._clear()
+        self.inner.clear_cache()
 
     def alike(self, other: WhitenedBasis) -> bool:
         """Whether another basis has the same functions."""
@@ -218,18 +236,15 @@ class WhitenedBasis(Basis):
         out[size, size] = (1 + CORNER) * curvature
         return out
 
-    def _begin(self) -> None:
-        self._lower = self._factor = None
-
     def __deepcopy__(self, memo: Any) -> WhitenedBasis:
-        return self  # nothing in it changes
+        return self  # it does not change
 
     def __getstate__(self) -> dict[str, Any]:
         return {"inner": self.inner, "size": self.size, "jitter": self.jitter}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._begin()
+        self._clear()
 
 
 def exact_matrix(basis: CenterBasis, chosen: Any = slice(None)) -> NDArray[np.float64]:

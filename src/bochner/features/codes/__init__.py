@@ -1,1 +1,1 @@
-"""Encoded rows, and columns of features, that are kept between passes."""
+"""Encoded rows and columns of features that are stored between passes."""

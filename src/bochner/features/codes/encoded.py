@@ -14,8 +14,8 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.data.source import DataSource
-from bochner.features.basis import Basis
-from bochner.features.codes.store import Block, Store, drop_pages, packed, unpacked
+from bochner.features.basis import Basis, GrowingBasis, extend_and_encode
+from bochner.features.codes.store import CodeBlock, Store, drop_pages, packed, unpacked
 
 AHEAD = 4  # groups that a solver may look at together
 READ_ROWS = 16_384  # at a time
@@ -57,13 +57,14 @@ class Encoded(DataSource):
         self._codes: list[Any | None] = []
         for pieces in self._read():
             parts: list[Batch] = []
-            block = Block(self._room())
+            block = CodeBlock(self._room())
             for batch in pieces:
-                self.basis, code = self.basis.extended(batch.X)
+                self.basis, code = extend_and_encode(self.basis, batch.X)
                 block.add(code)
                 parts.append(self._without_rows(batch))
             self._keep(block.joined(), Batch.join(parts))
-        self.basis.settle()
+        if isinstance(self.basis, GrowingBasis):
+            self.basis.release_spare_memory()
 
     @property
     def n_columns(self) -> int:
@@ -87,7 +88,7 @@ class Encoded(DataSource):
         for number, pieces in enumerate(self._read(start), start):
             code = self._codes[number]
             if code is None:
-                block = Block(len(self._batches[number]))
+                block = CodeBlock(len(self._batches[number]))
                 for piece in pieces:
                     block.add(self.basis.encode(piece.X))
                 code = block.joined()

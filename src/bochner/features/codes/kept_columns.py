@@ -1,8 +1,9 @@
-"""Bases whose columns are kept, so that a pass costs only a product."""
+"""Bases that store their columns, so that a pass costs only a product."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,28 +15,45 @@ from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
 from bochner.features.basis import Basis
 from bochner.features.centers.kernel_matrix import KernelRows
+from bochner.features.centring import MOST
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+from bochner.records import require_sound
 
 
+@dataclass(init=False, eq=False, repr=False)
 class TabulatedBasis(DenseBasis):
     """The functions of another basis; the code of rows is the matrix Phi_ij = phi_j(x_i) itself.
 
-    The tiles are the other's, so the results are the same in every bit.
+    The tiles are those of the other basis, so the results are the same in every bit.
     """
 
     size: int
+    dtype: np.dtype[Any]
+    inner: DenseBasis
+    few_outputs: int = field()
 
     def __init__(self, inner: DenseBasis) -> None:
         self.inner, self.size, self.dtype = inner, inner.end(None), inner.dtype
         self.few_outputs = inner.few_outputs
 
+    def validate(self) -> None:
+        """Check that size and dtype are those of the other basis."""
+        alike = self.size == self.inner.size
+        require_sound(alike, "it has more functions, or fewer, than it keeps")
+        require_sound(self.dtype == self.inner.dtype, "it is of another dtype")
+
     @property
-    def plain(self) -> Basis:
+    def input_columns(self) -> int | None:
+        """The number of columns of a row, None if some are used."""
+        return self.inner.input_columns
+
+    @property
+    def for_prediction(self) -> Basis:
         """The basis that computes its columns."""
-        return self.inner.plain
+        return self.inner.for_prediction
 
     def encode(self, X: Any) -> NDArray[Any]:
-        """Return the columns at the rows, made in the tiles in which they would be used."""
+        """Return the columns at the rows, computed by the tiles of the other basis."""
         code = self.inner.encode(X)
         out = np.empty((code.shape[0], self.size), code.dtype)
         for first, last in self.inner.spans(0, self.size):
@@ -57,10 +75,6 @@ class TabulatedBasis(DenseBasis):
         """Add the products of a tile's rows with the weights, (outputs, functions), of a block."""
         add_row_products(np.ascontiguousarray(tile), np.arange(len(out)), begin, weights, out)
 
-    def tabulated(self, rows: int | None, memory: int) -> Basis:
-        """Return this basis: its columns are kept already."""
-        return self
-
     def _keep(
         self, code: Any, first: int, last: int, out: NDArray[Any], top: int, bottom: int
     ) -> None:
@@ -74,47 +88,61 @@ class TabulatedBasis(DenseBasis):
         return ((begin, end, tile[:, begin:end]) for begin, end in cuts(first, last, BLOCK))
 
     def __deepcopy__(self, memo: Any) -> TabulatedBasis:
-        return self  # nothing in it changes
+        return self  # it does not change
 
 
+@dataclass(init=False, eq=False, repr=False)
 class RememberedBasis(DenseBasis):
-    """The functions of another basis, kept at each of `rows` training rows once it has come by.
+    """The functions of another basis, stored for each of `rows` training rows at its first use.
 
-    For walks in random order; `TabulatedBasis` is for those in the order of the rows.
+    For random access to rows; `TabulatedBasis` is for passes in the order of the rows.
     """
 
-    size: int
-    _matrix: NDArray[Any] | None
-    _known: NDArray[np.bool_]
+    inner: DenseBasis
+    rows: int
 
     def __init__(self, inner: DenseBasis, rows: int) -> None:
         self.inner, self.rows = inner, rows
         self.size, self.dtype = inner.end(None), inner.dtype
         self.few_outputs = inner.few_outputs
-        self.forget()
+        self.clear_cache()
+
+    def clear_cache(self) -> None:
+        """Free the stored columns."""
+        self._matrix: NDArray[Any] | None = None
+        self._known = np.zeros(self.rows, np.bool_)
+
+    def validate(self) -> None:
+        """Check the number of rows."""
+        require_sound(0 <= self.rows < MOST, "its rows cannot be")
 
     @property
-    def plain(self) -> Basis:
+    def input_columns(self) -> int | None:
+        """The number of columns of a row, None if some are used."""
+        return self.inner.input_columns
+
+    @property
+    def for_prediction(self) -> Basis:
         """The basis that computes its columns."""
-        return self.inner.plain
+        return self.inner.for_prediction
 
     def encode(self, X: Any) -> Any:
-        """Return rows of no number as the other basis takes them."""
+        """Return the code of the other basis, for rows that are not training rows."""
         return self.inner.encode(X)
 
-    def coded(self, batch: Batch) -> KernelRows:
-        """Return the rows of a batch by their numbers; columns that are new are computed."""
+    def encode_batch(self, batch: Batch) -> KernelRows:
+        """Return the rows of a batch by their numbers; rows that are new are computed first."""
         if self._matrix is None:
-            self._matrix = np.empty((self.rows, self.size), self.dtype)
+            self._matrix = np.empty((self.rows, self.end(None)), self.dtype)
         new = ~self._known[batch.index]
         if new.any():
             fresh = batch[new]
-            self._matrix[fresh.index] = self.inner.columns(self.inner.coded(fresh))
+            self._matrix[fresh.index] = self.inner.columns(self.inner.encode_batch(fresh))
             self._known[fresh.index] = True
         return KernelRows(self._matrix, batch.index)
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Copy columns that are kept."""
+        """Copy stored columns."""
         code.fill(start, out)
 
     def columns(
@@ -139,12 +167,21 @@ class RememberedBasis(DenseBasis):
             return super().project(code, G, start, stop)
         return self.inner.project(code, G, start, stop)
 
-    def forget(self) -> None:
-        """Let the columns go."""
-        self._matrix, self._known = None, np.zeros(self.rows, np.bool_)
-
     def __getstate__(self) -> dict[str, Any]:
         return {"inner": self.inner, "rows": self.rows}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
+
+
+def with_kept_columns(basis: Basis, rows: int | None, memory: int) -> Basis:
+    """Return a basis that stores its columns, if those of `rows` rows fit into `memory` bytes.
+
+    The results are the same.
+    """
+    if rows is None or basis.size is None or isinstance(basis, TabulatedBasis):
+        return basis
+    if not isinstance(basis, DenseBasis):
+        return basis
+    fits = rows * basis.size * basis.dtype.itemsize <= memory
+    return TabulatedBasis(basis) if fits else basis

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 DROP = getattr(mmap, "MADV_DONTNEED", None)  # where the system has it
 
 
-class Block:
+class CodeBlock:
     """Codes of pieces of a batch, put together; arrays are written where they belong at once."""
 
     def __init__(self, rows: int) -> None:

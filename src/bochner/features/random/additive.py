@@ -19,25 +19,26 @@ from bochner.features.basis import Basis
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import DenseBasis, cuts
 from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.random_basis import RandomBasis, SeededBasis
+from bochner.features.random.random_basis import RandomBasis, SeededBasis, require_equal_numbers
 from bochner.kernels import Kernel
 from bochner.kernels.histogram import Additive
 from bochner.kernels.rows import dense
+from bochner.records import require_sound
 
-ROWS = 64  # of the sample, between all of which the kernel is to be right
-MANY = 24  # pairs, from which on fewer steps are tried, since each takes longer
-MOST = 64  # pairs: more help no smooth signature, whose error is that of rounding by then
-ROUNDING = 1e-14  # an error that no other step can better
+ROWS = 64  # of the sample, on whose kernel matrix weights are fitted
+MANY = 24  # pairs: with more, fewer steps are tried, since each takes longer
+MOST = 64  # pairs: with these the error of smooth signatures is that of rounding
+ROUNDING = 1e-14  # an error that no other step can reduce
 PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model
-LAST = 1 - 2.0**-40  # of the spectrum, whose end may be at infinity
-UNSEEN = 0.1  # of the draws are spread evenly over the columns, whatever the sample says
+LAST = 1 - 2.0**-40  # quantile of the spectrum, which may be unbounded
+UNSEEN = 0.1  # share of the draws that is uniform over the columns
 
 
-STEPS = np.geomspace(0.4, 6.0, 24)  # times 1 / sqrt(frequencies); wide spectra want long ones
+STEPS = np.geomspace(0.4, 6.0, 24)  # times 1 / sqrt(frequencies); wide spectra need long ones
 
 
-# What few rows leave open, all entries being alike for instance, the signature decides, where
-# z = log(x / y) has the spread that it has between entries of an exponential distribution.
+# A prior for few or equal rows: the signature K(z), with weights for z = log(x / y) as between
+# entries of an exponential distribution.
 PRIOR, KNOTS = 0.01, 160
 
 
@@ -45,7 +46,7 @@ Z = np.linspace(0, 16.0, KNOTS)
 
 
 class Quadrature(NamedTuple):
-    """Frequencies 0, step, 2 step, ..., and the share of the spectrum that each stands for."""
+    """Frequencies 0, step, 2 step, ..., and the weight of each."""
 
     frequencies: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -54,13 +55,13 @@ class Quadrature(NamedTuple):
 def quadrature(kernel: Additive, rows: NDArray[np.float64], pairs: int) -> Quadrature:
     """Return frequencies j step, j = 0, ..., pairs, and weights w_j >= 0 that suit these rows.
 
-    sum_j w_j cos(j step z) is to be K(z). Vedaldi and Zisserman (2012, section 4.2) take w_j from
-    the density at j step, which is a sum by rectangles. Here the weights are those of least squares
-    for the kernel's values between the rows, and the step is the best of some; weights from 0 on
-    keep the approximate kernel positive.
+    sum_j w_j cos(j step z) approximates K(z). Vedaldi and Zisserman (2012, section 4.2) take w_j
+    from the density at j step (rectangle rule). Here the weights are fitted by non-negative least
+    squares to the kernel's values between the rows, and the step is the best of several. With
+    non-negative weights the approximate kernel is positive semi-definite.
     """
     factors = STEPS[:: 1 if pairs < MANY else 3] if pairs else STEPS[:1]
-    numbers, wanted = np.arange(pairs + 1.0), Wanted.of(kernel, rows)
+    numbers, wanted = np.arange(pairs + 1.0), TargetValues.of(kernel, rows)
     best, least = Quadrature(numbers, np.zeros(pairs + 1)), np.inf
     with single_blas():  # the same bits for any number of threads
         for step in factors / np.sqrt(pairs + 1):
@@ -73,8 +74,8 @@ def quadrature(kernel: Additive, rows: NDArray[np.float64], pairs: int) -> Quadr
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
-    """The values that waves are to have: between rows, and a little at the knots of a prior."""
+class TargetValues:
+    """The values that waves approximate: between rows, and at the knots of a prior."""
 
     roots: NDArray[np.float64]
     logarithms: NDArray[np.float64]
@@ -83,8 +84,8 @@ class Wanted:
     values: NDArray[np.float64]
 
     @classmethod
-    def of(cls, kernel: Additive, rows: NDArray[np.float64]) -> Wanted:
-        """Take them from the kernel; rows of zeros alone are left to the prior."""
+    def of(cls, kernel: Additive, rows: NDArray[np.float64]) -> TargetValues:
+        """Return the values of a kernel; if all rows are zero, those of the prior alone."""
         K, mass = kernel(rows).reshape(-1), PRIOR * np.cosh(Z / 2) ** -2 / np.sqrt(KNOTS)
         size = float(np.linalg.norm(K))
         values = np.concatenate([K / (size or 1.0), kernel.signature(Z) * mass])
@@ -92,7 +93,7 @@ class Wanted:
         return cls(np.sqrt(rows), logarithms, size or 1.0, mass, values)
 
     def weights(self, frequencies: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Return the weights of least squares for these frequencies and the error they leave."""
+        """Return the least squares weights of these frequencies, and the error."""
         waves = np.stack([self.wave(omega) for omega in frequencies], axis=1)
         Q, R = np.linalg.qr(waves)
         weights = _non_negative(R, self.values @ Q)
@@ -107,17 +108,17 @@ class Wanted:
 
 
 def _non_negative(R: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return least squares weights from 0 on; those of the lower half if all do not converge."""
+    """Return non-negative least squares weights, of the lower half if all do not converge."""
     try:
         return np.asarray(nnls(R, target, maxiter=100 * len(R))[0])
-    except RuntimeError:  # frequencies lie so close that rounding decides which are of use
+    except RuntimeError:  # frequencies so close that the system is singular to rounding
         half = R.shape[1] // 2
         return np.append(_non_negative(R[:, :half], target), np.zeros(R.shape[1] - half))
 
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """Columns and, in the dtype of the rows, turns, shifts and amplitudes of waves."""
+    """Waves: their columns, and their turns, shifts and amplitudes in the dtype of the rows."""
 
     columns: NDArray[np.int64]
     numbers: NDArray[Any]
@@ -130,12 +131,12 @@ class Waves:
         return cls(table[0].astype(np.int64), numbers, np.finfo(dtype).tiny)
 
     def __getitem__(self, some: slice) -> Waves:
-        """Return some of them."""
+        """Return a slice of the waves."""
         numbers = np.ascontiguousarray(self.numbers[:, some])
         return Waves(self.columns[some], numbers, self.tiny)
 
     def write(self, code: Any, out: NDArray[Any]) -> None:
-        """Write the waves at rows; where an entry is 0 its root is, whatever the wave."""
+        """Write the waves at rows; an entry 0 gives 0."""
         rows = np.ascontiguousarray(dense(code))
         roots, logarithms = np.sqrt(rows), np.maximum(rows, self.tiny)
         np.log(logarithms, out=logarithms)
@@ -143,22 +144,44 @@ class Waves:
         column_waves(logarithms, roots, columns, numbers, out)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class AdditiveBasis(DenseBasis):
-    """The waves a_f sqrt(x_c) cos(2 pi (t_f log x_c - s_f)) that are given in a table.
+    """The waves a_f sqrt(x_c) cos(2 pi (t_f log x_c - s_f)) of a table.
 
     Column f of `waves` holds the number c of a column, the turns t, the shift s and the amplitude
     a.
     """
 
     size: int
+    dtype: np.dtype[Any]
+    kernel: Additive
+    rows: Centring
+    waves: Waves
 
     def __init__(self, kernel: Additive, rows: Centring, waves: NDArray[np.float64]) -> None:
         self.kernel, self.rows = kernel, rows
         self.size, self.dtype = waves.shape[1], rows.dtype
         self.waves = Waves.of(waves, rows.dtype)
 
+    def validate(self) -> None:
+        """Check that each function has a wave of one of the columns."""
+        waves, columns = self.waves, self.rows.n_columns
+        require_sound(waves.columns.shape == (self.size,), "waves and functions differ in number")
+        require_sound(waves.columns.dtype == np.int64, "its columns are no whole numbers")
+        require_sound(waves.numbers.shape == (3, self.size), "its waves have another shape")
+        require_sound(waves.numbers.flags.c_contiguous, "its waves have another order")
+        alike = waves.numbers.dtype == self.dtype == self.rows.dtype
+        require_sound(alike, "it is of another dtype")
+        within = bool(((waves.columns >= 0) & (waves.columns < columns)).all())
+        require_sound(within and self.size > 0, "a wave is of a column that is not there")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.rows.input_columns
+
     def encode(self, X: Any) -> Any:
-        """Return the rows in the dtype of the basis; negative entries are refused."""
+        """Return the rows in the dtype of the basis; raise if entries are negative."""
         return _checked(self.kernel, self.rows(X))
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
@@ -171,13 +194,19 @@ class AdditiveBasis(DenseBasis):
         return self.columns(self.encode(X))
 
 
+@dataclass(init=False, eq=False, repr=False)
 class RandomAdditiveBasis(SeededBasis):
     """Waves of random columns and frequencies, a cosine and a sine side by side.
 
-    A column c is drawn with chance p_c and a frequency from the spectrum; the amplitude is
-    sqrt(2 / (size p_c)), or sqrt(1 / p_c) if endless. The pairs of a unit are one from each of 256
-    strata of columns and frequencies, in random order.
+    A column c is drawn with probability p_c and a frequency from the spectrum; the amplitude is
+    sqrt(2 / (size p_c)), or sqrt(1 / p_c) for an infinite basis. The pairs of a unit are drawn from
+    256 strata of columns and frequencies, one from each, in random order.
     """
+
+    kernel: Additive
+    rows: Centring
+    chances: NDArray[Any]
+    scale: float
 
     def __init__(
         self,
@@ -192,8 +221,29 @@ class RandomAdditiveBasis(SeededBasis):
         self.dtype, self.scale = rows.dtype, 1.0 if size is None else 2 / size
         super().__init__(seed, 2 * PAIRS, 4 * 2 * PAIRS * 8, memory_budget(memory))
 
+    def validate(self) -> None:
+        """Check the chances of the columns, and all that follows from the other fields."""
+        super().validate()
+        chances = self.chances
+        fits = chances.shape == (self.rows.n_columns,)
+        require_sound(fits, "chances and columns differ in number")
+        possible = bool((chances > 0).all()) and chances.sum() < np.inf
+        require_sound(possible, "its chances cannot be")
+        parts = self.kernel, self.rows, chances, self.size, self.seed, self.memory
+        require_equal_numbers(self, RandomAdditiveBasis(*parts))
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.rows.input_columns
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.rows.n_columns
+
     def encode(self, X: Any) -> Any:
-        """Return the rows in the dtype of the basis; negative entries are refused."""
+        """Return the rows in the dtype of the basis; raise if entries are negative."""
         return _checked(self.kernel, self.rows(X))
 
     def draw(self, rng: Random) -> NDArray[Any]:
@@ -235,15 +285,15 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
     sqrt(x_j) sin(omega log x_j) are its features (Vedaldi and Zisserman 2012, Efficient additive
     kernels via explicit feature maps, Eq. 10). With a function or more for each column, all
     columns take the same few frequencies, 0 among them, with weights of least squares on the sample
-    (`spectral_quadrature.py`); columns that are larger in the sample may have a pair more. Else
-    columns are drawn in proportion to their means and frequencies from the spectrum, in strata:
-    unbiased, and endless.
+    (`quadrature`); columns that are larger in the sample may have a pair more. Else
+    columns are drawn in proportion to their means, and frequencies from the spectrum, in strata:
+    these features are unbiased, and there may be infinitely many.
 
     Parameters
     ----------
     size : int or None
         The number of functions; one less if half a pair is left, and at most 129 for each column,
-        with which smooth kernels are exact to rounding. None means that there is no end to them.
+        with which smooth kernels are exact to rounding. None means infinitely many.
 
     Examples
     --------
@@ -264,7 +314,7 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
 
     @property
     def basis_type(self) -> type[Any]:  # type: ignore[override]
-        """What it makes: any block will do if they are endless, sampled frequencies are a whole."""
+        """The type of the basis: random functions if infinite, else sampled frequencies."""
         return RandomBasis if self.size is None else DenseBasis
 
     def build(
@@ -275,8 +325,8 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> Basis:
-        """Return the basis: sampled frequencies if there is room for all columns, else drawn."""
-        additive, size = self.required(kernel), checked_size(self.size, 1)
+        """Return the basis: sampled frequencies if there are enough functions, else random."""
+        additive, size = self._checked_kernel(kernel), checked_size(self.size, 1)
         rows = Centring.in_place(sample.X, dtype)
         additive.require(sample.X)
         if size is not None and size >= rows.n_columns:
@@ -307,7 +357,7 @@ def _sampled(kernel: Additive, X: Any, size: int) -> NDArray[np.float64]:
 
 
 def _paired(size: int | None) -> int | None:
-    """Return the size without half a pair: a cosine without its sine is biased."""
+    """Return the size without half a pair, since a cosine without its sine is biased."""
     if size == 1:
         raise ValueError(
             "AdditiveHomogeneous needs a function for each column, or two at least, a cosine and a "
@@ -317,7 +367,7 @@ def _paired(size: int | None) -> int | None:
 
 
 def _some(X: Any) -> NDArray[np.float64]:
-    """Return a few rows from all over the sample."""
+    """Return a few rows, evenly spaced in the sample."""
     places = np.linspace(0, X.shape[0] - 1, min(ROWS, X.shape[0])).astype(np.int64)
     return np.asarray(dense(X[places]), np.float64)
 
@@ -327,6 +377,6 @@ def _means(X: Any) -> NDArray[np.float64]:
 
 
 def _chances(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how likely a column is to be drawn: in proportion to its part in k(x, x)."""
+    """Return the probabilities of the columns, in proportion to their part in k(x, x)."""
     known = means / means.sum() if means.sum() > 0 else np.full(len(means), 1 / len(means))
     return (1 - UNSEEN) * known + UNSEEN / len(means)

@@ -16,7 +16,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.maclaurin import Degrees
+from bochner.features.random.maclaurin import Degrees, DegreesBasis
 from bochner.features.random.random_basis import UNIT, RandomBasis, WholeUnits
 from bochner.kernels import ArcCosine, Kernel, Zonal
 from bochner.kernels.angular import directions, harmonics, legendre, lengths
@@ -34,7 +34,7 @@ class Harmonics(FeatureMap, name="harmonics"):
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The number of functions; None means infinitely many.
 
     Examples
     --------
@@ -63,14 +63,14 @@ class Harmonics(FeatureMap, name="harmonics"):
         memory: int | None = None,
     ) -> HarmonicsBasis:
         """Return the basis."""
-        zonal = self.required(kernel)
+        zonal = self._checked_kernel(kernel)
         rows = Centring.in_place(sample.X, dtype)
         return HarmonicsBasis(zonal, checked_size(self.size, 1), rows, seed, memory)
 
 
 @dataclass(frozen=True, eq=False)
 class Poles:
-    """The functions of a unit: points of the sphere, degrees, falling, places and heights."""
+    """The functions of a unit: points of the sphere, descending degrees, positions, heights."""
 
     points: NDArray[Any]
     degrees: NDArray[np.int64]
@@ -78,7 +78,8 @@ class Poles:
     heights: NDArray[Any]
 
 
-class HarmonicsBasis(WholeUnits):
+@dataclass(init=False, eq=False, repr=False)
+class HarmonicsBasis(DegreesBasis):
     """Legendre polynomials of the cosines of the angles to random points."""
 
     def __init__(
@@ -108,7 +109,7 @@ class HarmonicsBasis(WholeUnits):
         return Poles(points, degrees, places, heights.astype(self.dtype))
 
     def write(self, code: Any, parameters: Poles, out: NDArray[Any], first: int) -> None:
-        """Write polynomials of the cosines; a row of zeros has zeros."""
+        """Write polynomials of the cosines; rows of zeros give 0."""
         cosines, degrees = code @ parameters.points, parameters.degrees
         values = np.zeros((code.shape[0], UNIT), self.dtype)
         polynomials = islice(legendre(cosines, self.n_columns), int(degrees[0]) + 1)
@@ -130,7 +131,7 @@ class Rectified(FeatureMap, name="rectified"):
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The number of functions; None means infinitely many.
 
     Examples
     --------
@@ -159,12 +160,15 @@ class Rectified(FeatureMap, name="rectified"):
         memory: int | None = None,
     ) -> RectifiedBasis:
         """Return the basis."""
-        order, rows = self.required(kernel).order, Centring.in_place(sample.X, dtype)
+        order, rows = self._checked_kernel(kernel).order, Centring.in_place(sample.X, dtype)
         return RectifiedBasis(order, checked_size(self.size, 1), rows, seed, memory)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class RectifiedBasis(WholeUnits):
     """Steps, ramps or squared ramps of projections to normal vectors."""
+
+    order: int
 
     def __init__(
         self, order: int, size: int | None, rows: Centring, seed: int, memory: int | None = None
@@ -177,7 +181,7 @@ class RectifiedBasis(WholeUnits):
         return self.rows(X)
 
     def draw(self, rng: Random) -> NDArray[Any]:
-        """Return normal vectors, (n_columns, UNIT), so long that ramps have their amplitude."""
+        """Return normal vectors, (n_columns, UNIT), scaled so that ramps have their amplitude."""
         length = (sqrt(2) * self.amplitude) ** (1 / self.order) if self.order else 1.0
         return (length * rng.normal((self.n_columns, UNIT))).astype(self.dtype)
 

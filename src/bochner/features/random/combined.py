@@ -1,12 +1,12 @@
-"""Features of sums, products, column scales and chosen columns, made of those of the parts."""
+"""Features of composite kernels: sums, products, column scales and kernels on some columns."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from math import lcm, prod, sqrt
 from typing import Any, ClassVar, cast
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
+from bochner.features.centring import MOST
 from bochner.features.dense_basis import BLOCK
 from bochner.features.feature_map import MAPS, FeatureMap, map_of, whole_draws
 from bochner.features.random.random_basis import SPAN, RandomBasis
@@ -29,23 +30,41 @@ from bochner.kernels import (
     OnColumns,
 )
 from bochner.kernels.rows import checked_rows, dense
+from bochner.records import require_sound
 
-PARTS = 0x9A275  # keeps the seeds of parts apart
+PARTS = 0x9A275  # separates the seeds of parts
+MOST_PRODUCTS = 4096  # of an atom
 
 
+@dataclass(init=False, eq=False, repr=False)
 class CombinedBasis(RandomBasis):
-    """Functions made of those of `parts`; the code of rows is that of all parts side by side.
+    """Functions of functions of `parts`; a code is the codes of all parts side by side.
 
-    `widths` are the columns of the parts' codes. `size` is None if there is no end to the
-    functions; an atom of them then has the gain 1.
+    `size` is None for an infinite basis, of which an atom has the gain 1.
     """
 
-    def __init__(
-        self, parts: Sequence[RandomBasis], widths: Sequence[int], size: int | None
-    ) -> None:
+    size: int | None
+    dtype: np.dtype[Any]
+    parts: tuple[RandomBasis, ...]
+    atom: int = field()
+    places: list[slice]
+
+    def __init__(self, parts: Sequence[RandomBasis], size: int | None) -> None:
         self.parts, self.size, self.dtype = tuple(parts), size, parts[0].dtype
-        ends = np.cumsum([0, *widths])
-        self.places = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+        self.places = code_places(self.parts)
+
+    def validate(self) -> None:
+        """Check that the parts have their places in the code, and the dtype of the basis."""
+        require_sound(len(self.parts) > 0, "it has no parts")
+        require_sound(self.size is None or 0 < self.size < MOST, "its size cannot be")
+        require_sound(self.places == code_places(self.parts), "parts overlap")
+        alike = all(part.dtype == self.dtype for part in self.parts)
+        require_sound(alike, "its parts are of other dtypes")
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return int(self.places[-1].stop)
 
     def encode(self, X: Any) -> Any:
         """Return the codes of the parts side by side, sparse if all of them are."""
@@ -58,10 +77,10 @@ class CombinedBasis(RandomBasis):
 
     @abstractmethod
     def inner(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Return the functions of each part that the functions first, ..., last - 1 are made of."""
+        """Return the range of each part's functions that functions first, ..., last - 1 need."""
 
     def values(self, code: Any, first: int, last: int) -> Iterator[NDArray[Any]]:
-        """Yield the functions of each part that some functions are made of."""
+        """Yield the values of each part's functions that functions first, ..., last - 1 need."""
         for part, place, (begin, end) in zip(
             self.parts, self.places, self.inner(first, last), strict=True
         ):
@@ -75,48 +94,59 @@ class CombinedBasis(RandomBasis):
         return sqrt((self.atom if self.size is None else self.size) / width)
 
     def amplitude(self) -> float:
-        """Return the factor of an atom of which all functions together approximate the kernel."""
+        """Return the factor of an atom with which all functions together approximate the kernel."""
         return 1.0 if self.size is None else sqrt(self.atom / self.size)
 
     def span(self) -> int:
-        """Return as many functions as the parts have room for."""
+        """Return as many functions as the spans of the parts allow."""
         atoms = min(part.span() * self.share(part) for part in self.parts)
         return max(BLOCK, min(SPAN, int(atoms)) // BLOCK * BLOCK)
 
     @abstractmethod
     def share(self, part: RandomBasis) -> float:
-        """Return how many functions there are for each function of a part."""
+        """Return the number of functions for each function of a part."""
 
     @contextmanager
     def holding(self, start: int, stop: int) -> Iterator[None]:
-        """Have the parameters of all parts ready in this context."""
+        """Keep the parameters of all parts in this context."""
         with ExitStack() as stack:
             for part, (begin, end) in zip(self.parts, self.inner(start, stop), strict=True):
                 stack.enter_context(part.holding(begin, end))
             yield
 
 
+@dataclass(init=False, eq=False, repr=False)
 class SumBasis(CombinedBasis):
-    """The functions of several bases, `turn` of one after `turn` of another, round and round.
+    """The functions of several bases in turns: `turn` functions of each, again and again.
 
     k = sum_i factor_i k_i has the features (sqrt(factor_1) phi_1, sqrt(factor_2) phi_2, ...). In
-    turns they are without end, and any block has all parts in it.
+    turns the basis can be infinite, and any block has functions of all parts.
     """
+
+    turn: int
+    scales: list[float]
 
     def __init__(
         self,
         parts: Sequence[RandomBasis],
         factors: Sequence[float],
-        widths: Sequence[int],
         size: int | None,
     ) -> None:
-        super().__init__(parts, widths, size)
+        super().__init__(parts, size)
         self.turn = lcm(*(part.atom for part in parts))
         self.atom = self.turn * len(parts)
         self.scales = [
             sqrt(factor) * part.gain(self.turn) * self.amplitude()
             for part, factor in zip(parts, factors, strict=True)
         ]
+
+    def validate(self) -> None:
+        """Check that turns and scales are those of the parts."""
+        super().validate()
+        require_sound(self.turn == lcm(*(part.atom for part in self.parts)), "its turns are others")
+        require_sound(self.atom == self.turn * len(self.parts), "its draws are others")
+        enough = len(self.scales) == len(self.parts)
+        require_sound(enough, "its scales are not as many as its parts")
 
     def inner(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the whole turns of each part that have a function among these."""
@@ -142,6 +172,7 @@ class SumBasis(CombinedBasis):
         out[:] = flat[:, start - begin * turn : stop - begin * turn]
 
 
+@dataclass(init=False, eq=False, repr=False)
 class ProductBasis(CombinedBasis):
     """Products of the functions of several bases that are drawn independently of each other.
 
@@ -150,13 +181,19 @@ class ProductBasis(CombinedBasis):
     atom is all products of their functions.
     """
 
-    def __init__(
-        self, parts: Sequence[RandomBasis], factor: float, widths: Sequence[int], size: int | None
-    ) -> None:
-        super().__init__(parts, widths, size)
+    scale: float
+
+    def __init__(self, parts: Sequence[RandomBasis], factor: float, size: int | None) -> None:
+        super().__init__(parts, size)
         self.atom = prod(part.atom for part in parts)
         gains = prod(part.gain(part.atom) for part in parts)
         self.scale = sqrt(factor) * gains * self.amplitude()
+
+    def validate(self) -> None:
+        """Check that an atom is all products of the parts' functions."""
+        super().validate()
+        atom = prod(part.atom for part in self.parts)
+        require_sound(self.atom == atom <= MOST_PRODUCTS, "its draws are others")
 
     def inner(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the whole draws of each part that have a function among these."""
@@ -164,7 +201,7 @@ class ProductBasis(CombinedBasis):
         return [(begin * part.atom, end * part.atom) for part in self.parts]
 
     def share(self, part: RandomBasis) -> float:
-        """Return the products that a function is in, of one draw."""
+        """Return the number of products that contain a function, in one draw."""
         return self.atom / part.atom
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
@@ -179,15 +216,35 @@ class ProductBasis(CombinedBasis):
         out[:] = flat[:, start - begin * self.atom : stop - begin * self.atom]
 
 
+@dataclass(init=False, eq=False, repr=False)
 class SeenBasis(RandomBasis):
-    """The functions of another basis at rows as a kernel sees them."""
+    """The functions of another basis at rows whose columns a kernel scales or selects."""
+
+    size: int | None
+    dtype: np.dtype[Any]
+    inner: RandomBasis
+    kernel: GeneralStretched | OnColumns
+    atom: int = field()
 
     def __init__(self, inner: RandomBasis, kernel: GeneralStretched | OnColumns) -> None:
         self.inner, self.kernel, self.atom = inner, kernel, inner.atom
         self.size, self.dtype = inner.size, inner.dtype
 
+    def validate(self) -> None:
+        """Check that size, dtype and atom are those of the other basis."""
+        inner = self.inner
+        alike = self.size == inner.size
+        require_sound(alike, "it has more functions, or fewer, than it keeps")
+        require_sound(self.dtype == inner.dtype, "it is of another dtype")
+        require_sound(self.atom == inner.atom, "its draws are others")
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.inner.code_columns
+
     def encode(self, X: Any) -> Any:
-        """Return the code of the rows that are seen."""
+        """Return the code of the scaled or selected columns."""
         return self.inner.encode(self.kernel.seen(checked_rows(X)))
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
@@ -199,11 +256,11 @@ class SeenBasis(RandomBasis):
         return self.inner.gain(width)
 
     def span(self) -> int:
-        """Return that of the other basis."""
+        """Return the span of the other basis."""
         return self.inner.span()
 
     def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
-        """Have the parameters of the other basis ready in this context."""
+        """Keep the parameters of the other basis in this context."""
         return self.inner.holding(start, stop)
 
 
@@ -216,8 +273,7 @@ class SumFeatures(FeatureMap):
     Parameters
     ----------
     size : int or None
-        The most functions: as many draws as there is room for. None means that there is no end to
-        them.
+        The maximal number of functions; whole draws are taken. None means infinitely many.
     """
 
     basis_type: ClassVar[type[Any]] = RandomBasis
@@ -231,12 +287,11 @@ class SumFeatures(FeatureMap):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> SumBasis:
-        """Return the basis made of those of the parts."""
+        """Return the basis."""
         numbers, kernels = zip(*terms(kernel), strict=True)
         parts = _parts(kernels, sample, seed, dtype, memory)
-        widths = [_width(part, sample) for part in parts]
-        size = whole_draws(self.size, SumBasis(parts, numbers, widths, None).atom)
-        return SumBasis(parts, numbers, widths, size)
+        size = whole_draws(self.size, SumBasis(parts, numbers, None).atom)
+        return SumBasis(parts, numbers, size)
 
 
 @dataclass
@@ -246,8 +301,7 @@ class ProductFeatures(FeatureMap):
     Parameters
     ----------
     size : int or None
-        The most functions: as many draws as there is room for. None means that there is no end to
-        them.
+        The maximal number of functions; whole draws are taken. None means infinitely many.
     """
 
     basis_type: ClassVar[type[Any]] = RandomBasis
@@ -261,22 +315,21 @@ class ProductFeatures(FeatureMap):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> ProductBasis:
-        """Return the basis made of those of the factors."""
+        """Return the basis."""
         number, kernels = factors(kernel)
         parts = _parts(kernels, sample, seed, dtype, memory)
-        widths = [_width(part, sample) for part in parts]
-        size = whole_draws(self.size, ProductBasis(parts, number, widths, None).atom)
-        return ProductBasis(parts, number, widths, size)
+        size = whole_draws(self.size, ProductBasis(parts, number, None).atom)
+        return ProductBasis(parts, number, size)
 
 
 @dataclass
 class SeenFeatures(FeatureMap):
-    """The features of a stretched kernel, or of one of some columns: at rows as the kernel sees.
+    """The features of a kernel with column scales or on some columns.
 
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The number of functions; None means infinitely many.
     """
 
     basis_type: ClassVar[type[Any]] = RandomBasis
@@ -290,7 +343,7 @@ class SeenFeatures(FeatureMap):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> SeenBasis:
-        """Return the basis of the kernel that is stretched, or that sees some columns."""
+        """Return the basis of the inner kernel at scaled or selected columns."""
         assert isinstance(kernel, GeneralStretched | OnColumns)  # no others have these features
         rows = replace(sample, X=kernel.seen(checked_rows(sample.X)))
         inner = random_basis(kernel.kernel, self.size, rows, seed, dtype, memory)
@@ -316,9 +369,10 @@ def random_basis(
     dtype: Any = np.float32,
     memory: int | None = None,
 ) -> RandomBasis:
-    """Return the basis of the map of a kernel, of which any block approximates it.
+    """Return a random basis of a kernel, any block of which approximates the kernel.
 
-    Where a map makes something else of a size, so many of its endless functions are taken.
+    If the map of the kernel builds another type for a given size, functions of its infinite basis
+    are used.
     """
     own = map_of(kernel, size)
     features = own if issubclass(own.basis_type, RandomBasis) else SumFeatures(size)
@@ -326,7 +380,7 @@ def random_basis(
 
 
 def terms(kernel: Kernel) -> list[tuple[float, Kernel]]:
-    """Return the kernels whose sum, times their numbers, is this one."""
+    """Return factors and kernels whose weighted sum is this kernel."""
     if isinstance(kernel, GeneralSum):
         return terms(kernel.left) + terms(kernel.right)
     if isinstance(kernel, GeneralScaled):
@@ -335,7 +389,7 @@ def terms(kernel: Kernel) -> list[tuple[float, Kernel]]:
 
 
 def factors(kernel: Kernel) -> tuple[float, list[Kernel]]:
-    """Return the number and the kernels whose product is this one."""
+    """Return a factor and the kernels whose product is this kernel."""
     if isinstance(kernel, GeneralProduct):
         (one, left), (two, right) = factors(kernel.left), factors(kernel.right)
         return one * two, left + right
@@ -348,7 +402,7 @@ def factors(kernel: Kernel) -> tuple[float, list[Kernel]]:
 def _parts(
     kernels: Any, sample: Batch, seed: int, dtype: Any, memory: int | None
 ) -> list[RandomBasis]:
-    """Return the endless bases of kernels, each with its own seed and a share of the memory."""
+    """Return infinite bases of kernels, each with its own seed and a share of the memory."""
     share = memory_budget(memory) // len(kernels)
     seeds = [int(Random(seed, PARTS, i).integers(1)[0]) for i in range(len(kernels))]
     return [
@@ -357,5 +411,7 @@ def _parts(
     ]
 
 
-def _width(part: RandomBasis, sample: Batch) -> int:
-    return int(part.encode(sample.X[:1]).shape[1])
+def code_places(parts: Sequence[RandomBasis]) -> list[slice]:
+    """Return the columns of the codes of several bases, one after the other."""
+    ends = accumulate((part.code_columns for part in parts), initial=0)
+    return [slice(begin, end) for begin, end in pairwise(ends)]

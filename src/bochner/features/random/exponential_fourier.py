@@ -1,4 +1,4 @@
-"""Random features of the exponential kernel: Fourier features that grow with the row."""
+"""Random features of the exponential kernel: Fourier features times exp(|x|^2 / 2b^2)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class ExponentialFourier(FeatureMap, name="exponential_fourier"):
     Parameters
     ----------
     size : int or None
-        The number of functions, even: a cosine and a sine for each frequency. None means that
-        there is no end to them.
+        The number of functions, even: a cosine and a sine for each frequency. None means
+        infinitely many.
 
     Examples
     --------
@@ -64,15 +64,17 @@ class ExponentialFourier(FeatureMap, name="exponential_fourier"):
         memory: int | None = None,
     ) -> ExponentialFourierBasis:
         """Return the basis."""
-        length = self.required(kernel).length
+        length = self._checked_kernel(kernel).length
         size, rows = checked_size(self.size, 2), Centring.in_place(sample.X, dtype)
         return ExponentialFourierBasis(length, size, rows, seed, memory)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class ExponentialFourierBasis(WholeUnits):
     """Cosines and sines side by side, times exp(|x|^2 / 2), of rows divided by the bandwidth."""
 
     atom = 2
+    bandwidth: float
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import sqrt
 from typing import Any, ClassVar
@@ -17,24 +17,33 @@ from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import BLOCK, cuts
-from bochner.features.drawings import PAIRS, Drawing
+from bochner.features.drawings import PAIRS, Drawing, MatrixDrawing
 from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.random_basis import RandomBasis, SeededBasis
+from bochner.features.random.random_basis import RandomBasis, SeededBasis, require_equal_numbers
 from bochner.kernels import Kernel, ShiftInvariant
+from bochner.records import require_sound
 
-PHASES = 1  # the path, below that of the unit, of the numbers that are phases
+PHASES = 1  # the child stream of a unit that phases are drawn from
 
 
 WIDEST = 8 * BLOCK  # functions that are written at once: 8 MiB of a tile
 
 
+@dataclass(init=False, eq=False, repr=False)
 class WaveBasis(SeededBasis):
-    """Waves of the height sqrt(2 variance / size), or sqrt(variance) if they are endless.
+    """Waves of the amplitude sqrt(2 variance / size), or sqrt(variance) for an infinite basis.
 
     `waves` is the number of functions of a frequency: a cosine and a sine, or a cosine alone.
     """
 
     waves: ClassVar[int]
+    kernel: ShiftInvariant
+    centring: Centring
+    drawing: Drawing
+    n_columns: int
+    amplitude: float
+    pairs: int
+    width: int = field()
 
     def __init__(
         self,
@@ -53,6 +62,28 @@ class WaveBasis(SeededBasis):
         self.width = min(WIDEST, max(BLOCK, self.waves * drawing.together(self.n_columns)))
         unit_bytes = drawing.unit_bytes(self.n_columns, self.dtype)
         super().__init__(seed, self.waves * self.pairs, unit_bytes, memory_budget(memory))
+
+    def validate(self) -> None:
+        """Check all that follows from other fields, and the frequencies that are given."""
+        self._validate_numbers()
+        parts = self.kernel, self.size, self.centring, self.drawing, self.seed
+        require_equal_numbers(self, type(self)(*parts, memory=self.memory))
+        shape = (self.n_columns, self.pairs)
+        for number, unit in self.given.items():
+            possible = number >= 0 and isinstance(self.drawing, MatrixDrawing)
+            require_sound(possible, "its units cannot be")
+            sound = unit.shape == shape and unit.dtype == self.dtype and unit.flags.c_contiguous
+            require_sound(sound, "its frequencies have another shape")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.centring.input_columns
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.n_columns
 
     @abstractmethod
     def unit_turns(self, code: Any, unit: Any, first: int, last: int, out: NDArray[Any]) -> None:
@@ -77,9 +108,8 @@ class WaveBasis(SeededBasis):
         return turns
 
 
-# Writing a wide array row by row, from end to end, takes a quarter less time than block by block.
-# So the phases of up to WIDE pairs are made before the waves, of so few rows that the phases stay
-# in the L2 cache; narrow blocks stay in it whatever the number of rows.
+# Writing a wide array by whole rows takes a quarter less time than by blocks. So the phases of up
+# to WIDE pairs are computed before the waves, for so few rows that they stay in the L2 cache.
 WIDE, WIDE_ROWS, NARROW = 8 * PAIRS, 64, 2 * PAIRS
 
 
@@ -96,14 +126,14 @@ class Fourier(FeatureMap, name="fourier"):
     Parameters
     ----------
     size : int or None
-        The number of functions, even: a cosine and a sine for each frequency. None means that
-        there is no end to them; then they are scaled by sqrt(k(0)) alone, and a solver divides by
-        the number that it takes. A smaller size is a prefix of a larger one up to the scale.
+        The number of functions, even: a cosine and a sine for each frequency. None means infinitely
+        many, which are scaled by sqrt(k(0)) alone: a solver divides by the number that it uses.
+        A smaller size is a prefix of a larger one up to the scale.
     drawing : str or Drawing
         How frequencies are drawn: "plain" independently; "orthogonal" with a smaller error;
         "quasi_monte_carlo" with a smaller error for few columns;
         "fastfood" and "structured_orthogonal" faster for hundreds of columns and more. Each of
-        these is also the name of endless features, as in ``features="orthogonal"``.
+        these is also the name of an infinite feature map, as in ``features="orthogonal"``.
 
     Examples
     --------
@@ -125,7 +155,7 @@ class Fourier(FeatureMap, name="fourier"):
     drawing: str | Drawing = "plain"
 
     def takes(self, kernel: Kernel) -> bool:
-        """Whether the kernel has frequencies that can be drawn in this way."""
+        """Whether the drawing can draw the frequencies of the kernel."""
         return isinstance(kernel, ShiftInvariant) and Drawing.resolve(self.drawing).takes(kernel)
 
     def build(
@@ -136,12 +166,12 @@ class Fourier(FeatureMap, name="fourier"):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> FourierBasis:
-        """Return the basis; the rows are moved so that the mean of the sample is at 0.
+        """Return the basis; the mean of the sample is subtracted from rows.
 
-        The kernel does not see such a shift, and small phases are exact ones. Sparse rows stay
-        where they are, since a shift would fill them.
+        The kernel does not depend on a shift, and small phases have small rounding errors. Sparse
+        rows are not shifted, since a shift makes them dense.
         """
-        waved, size = self.required(kernel), checked_size(self.size, 2)
+        waved, size = self._checked_kernel(kernel), checked_size(self.size, 2)
         drawing = Drawing.resolve(self.drawing)
         drawing.check(waved, sample.X.shape[1])
         centring = Centring.at_mean(sample.X, dtype)
@@ -156,7 +186,7 @@ class FourierBasis(WaveBasis):
     """The waves a cos(omega_j'(x - centre)) and a sin(omega_j'(x - centre)), side by side.
 
     Function 2j is the cosine and 2j + 1 the sine of frequency j, whose number alone, with the
-    seed, determines it. The amplitude a is sqrt(2 variance / size), or sqrt(variance) if endless.
+    seed, determines it. The amplitude a is sqrt(2 variance / size), or sqrt(variance) if infinite.
     """
 
     waves: ClassVar[int] = 2
@@ -170,7 +200,7 @@ class FourierBasis(WaveBasis):
         self.drawing.turns(code, unit, first, last, out)
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the waves start, ..., stop - 1; half pairs at the ends are cut off."""
+        """Write the waves start, ..., stop - 1; pairs that are cut are computed whole."""
         first, last = start // 2, -(-stop // 2)
         if start % 2 == 0 and stop % 2 == 0:
             self._fill_pairs(code, first, last, out)
@@ -201,7 +231,7 @@ class RandomPhase(FeatureMap, name="random_phase"):
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The number of functions; None means infinitely many.
     drawing : str or Drawing
         How frequencies are drawn, as for `Fourier`.
 
@@ -225,7 +255,7 @@ class RandomPhase(FeatureMap, name="random_phase"):
     drawing: str | Drawing = "plain"
 
     def takes(self, kernel: Kernel) -> bool:
-        """Whether the kernel has frequencies that can be drawn in this way."""
+        """Whether the drawing can draw the frequencies of the kernel."""
         return isinstance(kernel, ShiftInvariant) and Drawing.resolve(self.drawing).takes(kernel)
 
     def build(
@@ -236,8 +266,8 @@ class RandomPhase(FeatureMap, name="random_phase"):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> PhaseBasis:
-        """Return the basis; the rows are moved so that the mean of the sample is at 0."""
-        waved, size = self.required(kernel), checked_size(self.size, 1)
+        """Return the basis; the mean of the sample is subtracted from rows."""
+        waved, size = self._checked_kernel(kernel), checked_size(self.size, 1)
         drawing = Drawing.resolve(self.drawing)
         drawing.check(waved, sample.X.shape[1])
         centring = Centring.at_mean(sample.X, dtype)
@@ -247,7 +277,7 @@ class RandomPhase(FeatureMap, name="random_phase"):
 class PhaseBasis(WaveBasis):
     """The waves a cos(omega_j'(x - centre) + b_j).
 
-    The amplitude a is sqrt(2 variance / size), or sqrt(variance) if endless.
+    The amplitude a is sqrt(2 variance / size), or sqrt(variance) if infinite.
     """
 
     waves: ClassVar[int] = 1

@@ -1,4 +1,4 @@
-"""Random Fourier features of kernels of histograms that are shift-invariant after a map."""
+"""Random Fourier features of histogram kernels that are shift-invariant after a map of rows."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from bochner.kernels import (
 from bochner.kernels.exponentiated import Exponentiated, Secant, SkewedChiSquared
 from bochner.kernels.rows import dense
 
-PAIRS = 2  # frequencies above 0 for each column, where an additive kernel has features of its own
+PAIRS = 2  # positive frequencies for each column in the features of an additive kernel
 
 
 class RowMap(ABC):
-    """A map of rows to dense rows; a record, so that a model can be saved with it."""
+    """A map of rows to dense rows; a dataclass, so that model files can hold it."""
 
     @abstractmethod
     def __call__(self, X: Any) -> NDArray[Any]:
@@ -40,7 +40,7 @@ class RowMap(ABC):
 
 @dataclass(frozen=True)
 class Unmapped(RowMap):
-    """Rows as they are."""
+    """The identity."""
 
     def __call__(self, X: Any) -> NDArray[Any]:
         """Return the rows, dense."""
@@ -94,7 +94,7 @@ class HistogramFourier(FeatureMap, name="histogram_fourier"):
     Parameters
     ----------
     size : int or None
-        The number of functions, even; None means that there is no end to them.
+        The number of functions, even; None means infinitely many.
 
     Examples
     --------
@@ -124,27 +124,32 @@ class HistogramFourier(FeatureMap, name="histogram_fourier"):
         memory: int | None = None,
     ) -> FourierBasis:
         """Return Fourier features of the mapped rows."""
-        inner, mapped = _parts(self.required(kernel), sample, dtype)
+        inner, mapped = _parts(self._checked_kernel(kernel), sample, dtype)
         rows = Centring.in_place(sample.X, dtype)
         kernel.require(rows(sample.X))
         seen = replace(sample, X=mapped(rows(sample.X)))
         basis = Fourier(self.size).build(inner, seen, seed, dtype, memory)
-        basis.centring = MappedRows(
+        basis.centring = MappedCentring(
             basis.n_columns, basis.centring.centre, rows.dtype, kernel, rows, mapped
         )
         return basis
 
 
 @dataclass(frozen=True, eq=False)
-class MappedRows(Centring):
-    """Rows that are mapped, and then moved to the mean of a mapped sample."""
+class MappedCentring(Centring):
+    """Maps rows, and then subtracts the mean of a mapped sample."""
 
     kernel: Kernel
     rows: Centring
     mapped: RowMap
 
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of the rows before they are mapped."""
+        return self.rows.n_columns
+
     def __call__(self, X: Any) -> Any:
-        """Return the mapped rows, a tile at a time; negative entries are refused."""
+        """Return the mapped rows; raise if the kernel does not take them."""
         rows = self.rows(X)
         self.kernel.require(rows)
         out = np.empty((rows.shape[0], self.n_columns), self.dtype)
@@ -160,7 +165,7 @@ class MappedRows(Centring):
 def _parts(
     kernel: Exponentiated | SkewedChiSquared, sample: Batch, dtype: Any
 ) -> tuple[ShiftInvariant, RowMap]:
-    """Return a shift-invariant kernel and the map of rows to those that it is for."""
+    """Return the shift-invariant kernel and the map of rows that it applies to."""
     if isinstance(kernel, SkewedChiSquared):
         return Secant(), Logarithms(kernel)
     bandwidth = float(kernel.bandwidth)
@@ -170,5 +175,5 @@ def _parts(
         return Gaussian(bandwidth), Roots()
     size = (2 * PAIRS + 1) * sample.X.shape[1]
     additive = AdditiveHomogeneous(size).build(kernel.kernel, sample, 0, dtype)
-    assert isinstance(additive, AdditiveBasis)  # there is room for all columns
+    assert isinstance(additive, AdditiveBasis)  # it has functions for all columns
     return Gaussian(bandwidth), AdditiveFeatures(additive)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -22,22 +22,30 @@ from bochner.features.feature_map import FeatureMap, whole_draws
 from bochner.features.random.fourier import FourierBasis
 from bochner.features.random.random_basis import RandomBasis
 from bochner.kernels import Kernel
+from bochner.records import require_sound
 
-WINDOW = 512  # functions of the other basis among which some are looked for at a time
-LEVERAGE = 0x1E7E2  # keeps these draws apart from others of the same seed
-BLIND = 0.5  # share of the chances that is uniform: weights are at most sqrt(1 / BLIND)
-FREE = 4  # features for each direction above the ridge
-SMALLEST = 1e-8  # ridge, in means of k(x, x): what is below is rounding
+WINDOW = 512  # functions of the other basis that are evaluated at a time
+LEVERAGE = 0x1E7E2  # separates these draws from others of the same seed
+BLIND = 0.5  # uniform share of the probabilities: weights are at most sqrt(1 / BLIND)
+FREE = 4  # features for each degree of freedom
+SMALLEST = 1e-8  # ridge, relative to the mean of k(x, x): less is rounding
 HALVINGS = 60
+FURTHEST_DRAW = 1 << 26
 
 
+@dataclass(init=False, eq=False, repr=False)
 class SelectedBasis(RandomBasis):
     """The functions scales_j phi_j(x) of the draws `chosen`, in ascending order, of a basis.
 
-    An atom of the other basis is written whole or not at all.
+    An atom of the other basis is chosen as a whole.
     """
 
     size: int
+    dtype: np.dtype[Any]
+    inner: RandomBasis
+    chosen: NDArray[np.int64]
+    atom: int = field()
+    scales: NDArray[Any]
 
     def __init__(
         self, inner: RandomBasis, chosen: NDArray[np.int64], scales: NDArray[np.float64]
@@ -45,8 +53,33 @@ class SelectedBasis(RandomBasis):
         self.inner, self.chosen, self.atom, self.dtype = inner, chosen, inner.atom, inner.dtype
         self.scales, self.size = scales.astype(self.dtype), inner.atom * len(chosen)
 
+    def validate(self) -> None:
+        """Check that the other basis has the chosen draws, and that each has a scale."""
+        chosen, inner = self.chosen, self.inner
+        some = chosen.ndim == 1 and len(chosen) > 0 and chosen.dtype == np.int64
+        require_sound(some, "it has no draws")
+        ascending = bool((np.diff(chosen) >= 0).all()) and chosen[0] >= 0
+        require_sound(ascending, "its draws are in no order")
+        last = FURTHEST_DRAW if inner.size is None else -(-inner.size // inner.atom)
+        require_sound(chosen[-1] < min(last, FURTHEST_DRAW), "it has draws that are not there")
+        fits = self.scales.shape[:1] == chosen.shape
+        require_sound(fits, "scales and draws differ in number")
+        alike = self.atom == inner.atom and self.size == inner.atom * len(chosen)
+        require_sound(alike, "its size differs")
+        require_sound(self.dtype == inner.dtype == self.scales.dtype, "it is of another dtype")
+
+    @property
+    def input_columns(self) -> int | None:
+        """The number of columns of a row, None if some are used."""
+        return self.inner.input_columns
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.inner.code_columns
+
     def encode(self, X: Any) -> Any:
-        """Return the rows as the other basis takes them."""
+        """Return the code of the other basis."""
         return self.inner.encode(X)
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
@@ -67,18 +100,18 @@ class SelectedBasis(RandomBasis):
         return sqrt(self.size / width)
 
     def span(self) -> int:
-        """Return that of the other basis, less what lies between the chosen draws."""
+        """Return the span of the other basis, reduced by the draws that are not chosen."""
         between = (int(self.chosen[-1]) + 1) / len(self.chosen)
         return max(BLOCK, int(self.inner.span() / between) // BLOCK * BLOCK)
 
     def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
-        """Have the parameters between the first and the last of these draws ready."""
+        """Keep the parameters from the first to the last of these draws in this context."""
         chosen = self.chosen[start // self.atom : -(-stop // self.atom)]
         ends = (int(chosen[0]), int(chosen[-1]) + 1) if len(chosen) else (0, 0)
         return self.inner.holding(ends[0] * self.atom, ends[1] * self.atom)
 
     def _draws(self, code: Any, chosen: NDArray[np.int64]) -> NDArray[Any]:
-        """Return some draws that lie close to each other, (rows, draws, atom)."""
+        """Return draws with neighbouring numbers, (rows, draws, atom)."""
         low, high = int(chosen[0]), int(chosen[-1]) + 1
         block = np.empty((code.shape[0], (high - low) * self.atom), self.dtype)
         self.inner.fill(code, low * self.atom, high * self.atom, block)
@@ -88,7 +121,7 @@ class SelectedBasis(RandomBasis):
 def selected(
     basis: RandomBasis, chosen: NDArray[np.int64], scales: NDArray[np.float64]
 ) -> SelectedBasis:
-    """Return some draws of a basis; frequencies are gathered, so that no others are evaluated."""
+    """Return some draws of a basis; Fourier frequencies are copied, so no others are evaluated."""
     if not isinstance(basis, FourierBasis) or not isinstance(basis.drawing, MatrixDrawing):
         return SelectedBasis(basis, chosen, scales)
     size = basis.pairs
@@ -100,7 +133,7 @@ def selected(
 
 
 def _unit(frequencies: list[NDArray[Any]], size: int) -> NDArray[Any]:
-    """Return a unit of frequencies, zeros in the places of those that are missing."""
+    """Return a unit of frequencies, padded with zeros."""
     some = np.stack(frequencies, axis=1)
     return np.ascontiguousarray(np.pad(some, ((0, 0), (0, size - some.shape[1]))))
 
@@ -112,23 +145,21 @@ TINY = float(np.finfo(np.float64).tiny)
 class Leverage(FeatureMap, name="leverage"):
     r"""Random features resampled by their ridge leverage scores.
 
-    Of a pool of features z_j, drawn as `inner` draws them and scaled so that K ~ Z Z' on n rows,
-    feature j has the score
+    `inner` draws a pool of features z_j, scaled so that K ~ Z Z' on n rows. Feature j has the score
 
         l_j = z_j'(Z Z' + n ridge I)^-1 z_j,      sum_j l_j = degrees of freedom at the ridge,
 
     and is taken with probability p_j = l_j / sum l, in `size` draws, with the weight
-    1 / sqrt(size p_j): so the mean of phi(x)'phi(y) is still that of the pool. As many features as
-    the degrees of freedom, times a logarithm, are then enough for ridge regression, where plain
-    ones may have to be many more (Li, Ton, Oglic and Sejdinovic 2019, Towards a unified analysis of
+    1 / sqrt(size p_j), so the mean of phi(x)'phi(y) is that of the pool. For ridge regression, as
+    many features as the degrees of freedom, times a logarithm, are then enough; with plain ones
+    many more may be needed (Li, Ton, Oglic and Sejdinovic 2019, Towards a unified analysis of
     random Fourier features, Algorithm 1; Avron et al. 2017, Random Fourier features for kernel
     ridge regression: approximation bounds and statistical guarantees).
 
-    What is different here: scores are taken on a sample of rows; a cosine and a sine of one
-    frequency are taken together; half of the probability is uniform, so that the kernel itself is
-    hardly less exact than by plain features; the draws are systematic, so that features repeat as
-    little as can be, and repeated ones are one feature of more weight. Hence there
-    may be fewer features than `size`.
+    Differences from the papers: scores are computed on a sample of rows; a cosine and a sine of one
+    frequency are one draw; half of the probability is uniform, so the kernel is approximated almost
+    as well as by plain features; sampling is systematic, so few features repeat, and a repeated
+    feature is stored once with a larger weight. So there may be fewer features than `size`.
 
     Parameters
     ----------
@@ -138,12 +169,12 @@ class Leverage(FeatureMap, name="leverage"):
     size : int
         The number of features.
     pool : int
-        How many times as many the pool has.
+        The size of the pool, in multiples of `size`.
     ridge : float or "auto"
-        The ridge of the scores, on the mean loss: alpha of the machine. "auto" is that at which a
-        quarter of `size` are the degrees of freedom.
+        The ridge of the scores, relative to the mean loss: alpha of the estimator. With "auto", the
+        degrees of freedom are a quarter of `size`.
     rows : int
-        Rows of the sample from which scores are taken.
+        Rows of the sample on which scores are computed.
 
     Examples
     --------
@@ -166,7 +197,7 @@ class Leverage(FeatureMap, name="leverage"):
     rows: int = 1024
 
     def takes(self, kernel: Kernel) -> bool:
-        """Whether there are features of the kernel to choose from."""
+        """Whether `inner` has features of the kernel."""
         return FeatureMap.resolve(self.inner).takes(kernel)  # type: ignore[no-any-return]
 
     def build(
@@ -177,7 +208,7 @@ class Leverage(FeatureMap, name="leverage"):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> SelectedBasis:
-        """Return the basis of the features that were taken from the pool."""
+        """Return the basis of the features that are sampled from the pool."""
         self._check()
         features: FeatureMap = FeatureMap.resolve(self.inner)
         basis = _endless(features.build(kernel, sample, seed, dtype, memory))
@@ -203,7 +234,7 @@ class Leverage(FeatureMap, name="leverage"):
         return (1 / (values + len(Z) * ridge)) @ np.square(along)  # type: ignore[no-any-return]
 
     def _ridge(self, values: NDArray[np.float64]) -> float:
-        """Return the ridge at which there are size / FREE degrees of freedom."""
+        """Return the ridge with size / FREE degrees of freedom, by bisection."""
         low, high = 0.0, float(values.sum())
         for _ in range(HALVINGS):
             middle = (low + high) / 2
@@ -229,9 +260,9 @@ class Leverage(FeatureMap, name="leverage"):
 def _systematic(
     chances: NDArray[np.float64], draws: int, rng: Random
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return what is drawn, in ascending order, and how often: chances * draws, rounded randomly.
+    """Return what is sampled, in ascending order, and how often, on average chances * draws.
 
-    Equidistant places on the line of cumulated chances, the first at random (Madow 1949).
+    Systematic sampling: equidistant points on the cumulative sum, the first at random (Madow 1949).
     """
     places = (np.arange(draws) + rng.uniform(1)) / draws * chances.sum()
     found = np.minimum(np.searchsorted(np.cumsum(chances), places), len(chances) - 1)

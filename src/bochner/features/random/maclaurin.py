@@ -17,24 +17,35 @@ from bochner.features.feature_map import FeatureMap, checked_size
 from bochner.features.random.random_basis import UNIT, RandomBasis, WholeUnits
 from bochner.kernels import Kernel, PowerSeries
 from bochner.kernels.inner_product import median_square
+from bochner.records import Validated, require_sound
 
-MISSING = 1e-6  # of k(x, x) at the median row may be in powers that the features lack
+MISSING = 1e-6  # share of k(x, x) at the median row that omitted powers may have
+MOST_DEGREES = 4096
 LAWS = ("proportional", "geometric")
 
 
 @dataclass(frozen=True, eq=False)
-class Degrees:
+class Degrees(Validated):
     """Probabilities of the degrees 0, 1, 2, ...
 
-    A unit has its share of every degree, up to one function, at random places (systematic
-    sampling: Madow and Madow 1944, On the theory of systematic sampling). The degree of a single
-    function has the law, and units differ less than with independent degrees.
+    The functions of a unit have their degrees by systematic sampling (Madow and Madow 1944, On the
+    theory of systematic sampling): each degree occurs in proportion to its probability, up to one
+    function. The degree of a single function has these probabilities, and units differ less than
+    with independent degrees.
     """
 
     probabilities: NDArray[np.float64]
 
+    def validate(self) -> None:
+        """Check that the probabilities are a list of non-negative numbers."""
+        chances = self.probabilities
+        some = chances.ndim == 1 and 0 < len(chances) <= MOST_DEGREES
+        require_sound(some, "its degrees cannot be")
+        possible = bool((chances >= 0).all()) and 0 < chances.sum() < np.inf
+        require_sound(possible, "its chances cannot be")
+
     def draw(self, rng: Random) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the degrees of a unit, falling, and the place of each among its functions."""
+        """Return the degrees of a unit, descending, and their positions among its functions."""
         ends = np.cumsum(self.probabilities)
         marks = (np.arange(UNIT) + rng.uniform(1)) / UNIT
         rising = np.searchsorted(ends / ends[-1], marks, side="right")
@@ -57,11 +68,11 @@ class Maclaurin(FeatureMap, name="maclaurin"):
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The number of functions; None means infinitely many.
     degrees : "proportional" or "geometric"
-        The law of the degrees: p_n in proportion to a_n r^2n, the part of the term in k(x, x) at
-        rows of the median length r; or to 2^-n, as in the paper, among the terms that there are.
-        The first has the smaller variance.
+        The distribution of the degrees: p_n in proportion to a_n r^2n, the part of the term in
+        k(x, x) at rows of the median length r; or to 2^-n, as in the paper, among the terms of the
+        kernel. The first has the smaller variance.
 
     Examples
     --------
@@ -91,7 +102,7 @@ class Maclaurin(FeatureMap, name="maclaurin"):
         memory: int | None = None,
     ) -> MaclaurinBasis:
         """Return the basis; the median length of a row is that of the sample."""
-        series = self.required(kernel)
+        series = self._checked_kernel(kernel)
         length, rows = sqrt(median_square(sample.X)), Centring.in_place(sample.X, dtype)
         parts = parts_of(series, length)
         law = self._law(parts)
@@ -107,9 +118,9 @@ class Maclaurin(FeatureMap, name="maclaurin"):
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """The functions of a unit: signs of their factors, the places of functions, and heights.
+    """The functions of a unit: signs of their factors, their positions and their heights.
 
-    Functions are in the order of falling degrees, so that factor i belongs to the first of them.
+    Functions are sorted by descending degree, so factor i belongs to the first of them.
     """
 
     signs: list[NDArray[Any]]
@@ -117,11 +128,28 @@ class Products:
     heights: NDArray[Any]
 
 
-class MaclaurinBasis(WholeUnits):
+@dataclass(init=False, eq=False, repr=False)
+class DegreesBasis(WholeUnits):
+    """Functions of random degrees: `heights` has the factor of each degree."""
+
+    law: Degrees
+    heights: NDArray[Any]
+
+    def validate(self) -> None:
+        """Check that each degree has a height."""
+        super().validate()
+        degrees = self.law.probabilities.shape
+        require_sound(self.heights.shape == degrees, "heights and degrees differ in number")
+
+
+@dataclass(init=False, eq=False, repr=False)
+class MaclaurinBasis(DegreesBasis):
     """Products of projections to random signs, of rows divided by `length`.
 
-    `parts` are the terms of the kernel at rows of that length, `law` that of the degrees.
+    `parts` are the terms of the kernel at rows of that length, `law` the probabilities of degrees.
     """
+
+    length: float
 
     def __init__(
         self,
@@ -161,9 +189,9 @@ class MaclaurinBasis(WholeUnits):
 
 
 def parts_of(kernel: PowerSeries, length: float) -> NDArray[np.float64]:
-    """Return the terms of the kernel at rows of a length, or refuse if they are not all of it."""
+    """Return the terms of the kernel at rows of a length; raise if terms are missing."""
     value = np.array([length**2])
-    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused
+    with np.errstate(over="ignore", invalid="ignore"):  # the comparison below is then False
         kernel.evaluate(value)
         parts = np.exp(kernel.log_parts(length))
         if (1 - MISSING) * value[0] < parts.sum() < np.inf:
@@ -177,13 +205,13 @@ def parts_of(kernel: PowerSeries, length: float) -> NDArray[np.float64]:
 
 
 def _halves(present: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return 2^-n of the degrees that are present, counted from the first of these."""
+    """Return 2^-n for the n-th present degree and those after it, 0 for degrees that are absent."""
     powers = 0.5 ** np.maximum(np.arange(len(present)) - np.argmax(present), 0)
     return np.where(present, powers, 0.0)
 
 
 def _signs(shape: tuple[int, int], rng: Random, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return random signs, each a bit of the stream."""
-    words = rng.integers(-(-prod(shape) // 64)).astype("<u8")  # so on every machine
+    """Return random signs, one from each bit of the stream."""
+    words = rng.integers(-(-prod(shape) // 64)).astype("<u8")  # the same on every machine
     bits = np.unpackbits(words.view(np.uint8), count=prod(shape), bitorder="little")
     return (2 * bits.astype(dtype) - 1).reshape(shape)

@@ -28,8 +28,7 @@ class ProcessFeatures(FeatureMap):
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them, and then they are not
-        scaled.
+        The number of functions; None means infinitely many, which are not scaled.
     """
 
     kernel_type: ClassVar[Any] = RandomProcess
@@ -44,13 +43,16 @@ class ProcessFeatures(FeatureMap):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> ProcessBasis:
-        """Return the basis; rows stay where they are."""
-        process, size = self.required(kernel), checked_size(self.size, 1)
+        """Return the basis; rows are not centred."""
+        process, size = self._checked_kernel(kernel), checked_size(self.size, 1)
         return ProcessBasis(process, size, Centring.in_place(sample.X, dtype), seed, memory)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class ProcessBasis(WholeUnits):
-    """The functions a phi(omega_j, x), a = 1 / sqrt(size), or 1 if there is no end to them."""
+    """The functions a phi(omega_j, x), a = 1 / sqrt(size), or 1 for an infinite basis."""
+
+    kernel: RandomProcess
 
     def __init__(
         self,
@@ -69,7 +71,7 @@ class ProcessBasis(WholeUnits):
         return dense(self.rows(X))
 
     def draw(self, rng: Random) -> Any:
-        """Return the draws of a unit, in the form that the kernel's sampler gives them."""
+        """Return the draws of a unit, as the kernel's sampler returns them."""
         return self.kernel.drawn(self.n_columns, rng)
 
     def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
@@ -79,7 +81,7 @@ class ProcessBasis(WholeUnits):
 
 
 def _bytes(omega: Any) -> int:
-    """Return about how many bytes draws take."""
+    """Return the approximate number of bytes of draws."""
     if isinstance(omega, dict):
         return _bytes(tuple(omega.values()))
     if isinstance(omega, tuple | list):

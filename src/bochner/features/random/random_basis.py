@@ -1,4 +1,4 @@
-"""Bases of random functions, drawn from a seed, of which any block approximates the kernel."""
+"""Bases of random functions, any block of which approximates the kernel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from math import sqrt
+from dataclasses import dataclass
+from math import isclose, sqrt
 from threading import Lock
 from typing import Any, Self
 
@@ -16,21 +17,23 @@ from numpy.typing import NDArray
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
 from bochner.compute.random.counter_based import Random
-from bochner.features.centring import Centring
+from bochner.features.basis import Basis
+from bochner.features.centring import MOST, Centring
 from bochner.features.dense_basis import BLOCK, DenseBasis, cuts
+from bochner.records import require_sound
 
-UNITS_AT_ONCE = 32  # units whose parameters exist at the same time, if there is memory for them
+UNITS_AT_ONCE = 32  # units whose parameters are in memory at the same time, at most
 UNIT = 512  # functions that are drawn together; changing it changes every model
 
 
-SPAN = 16 * BLOCK  # functions whose parameters exist at the same time
+SPAN = 16 * BLOCK  # functions whose parameters are in memory at the same time
 
 
 class RandomBasis(DenseBasis):
-    """A basis of random functions, any block of which approximates the kernel by its gain.
+    """A basis of random functions, any block of which, times its gain, approximates the kernel.
 
-    `atom` consecutive functions, from a multiple of it on, are one draw: times `gain(atom)`, the
-    mean of phi(x)'phi(y) over draws is k(x, y). A cosine and a sine of one frequency are two.
+    The functions n atom, ..., n atom + atom - 1 are one draw: times `gain(atom)`, the mean of
+    phi(x)'phi(y) over draws is k(x, y). The cosine and the sine of a frequency are a draw of two.
     """
 
     atom: int = 2
@@ -39,37 +42,61 @@ class RandomBasis(DenseBasis):
     def gain(self, width: int) -> float:
         """Return the factor by which `width` functions alone approximate the kernel."""
 
+    @property
+    @abstractmethod
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+
     def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
-        """Have the parameters of the functions start, ..., stop - 1 ready in this context."""
+        """Keep the parameters of the functions start, ..., stop - 1 in memory in this context."""
         return nullcontext()
 
     def span(self) -> int:
-        """Return how many functions may have their parameters ready, a multiple of `BLOCK`."""
+        """Return how many functions may have their parameters in memory, a multiple of `BLOCK`."""
         return SPAN
 
     def spans(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Cut the functions into spans, and have the parameters of a span ready for all rows."""
+        """Cut the functions into spans, and keep the parameters of a span for all rows."""
         for first, last in cuts(start, stop, self.span()):
             with self.holding(first, last):
                 yield first, last
 
 
+@dataclass(init=False, eq=False, repr=False)
 class SeededBasis(RandomBasis):
     """A basis of random functions; the parameters of unit i are drawn from `Random(seed, i)`.
 
-    A unit is `unit` consecutive functions, whatever blocks a solver works with. Parameters are
-    kept while they fit into `memory` bytes and drawn again beyond: the bits are the same. In some
-    units `given` parameters may take the place of drawn ones.
+    A unit is `unit` consecutive functions. The parameters of the first units that fit into `memory`
+    bytes stay in memory, others are drawn again when needed: the results are the same. `given`
+    parameters of a unit replace the random ones.
     """
+
+    size: int | None
+    dtype: np.dtype[Any]
+    seed: int
+    unit: int
+    unit_bytes: int
+    memory: int
+    given: dict[int, NDArray[Any]]
 
     def __init__(self, seed: int, unit: int, unit_bytes: int, memory: int) -> None:
         self.seed, self.unit, self.unit_bytes, self.memory = seed, unit, unit_bytes, memory
-        self.given: dict[int, Any] = {}
-        self._begin()
+        self.given = {}
+        self._clear()
+
+    def validate(self) -> None:
+        """Check that the numbers are possible, and that no unit has given parameters."""
+        self._validate_numbers()
+        require_sound(not self.given, "it has been given functions")
+
+    def _validate_numbers(self) -> None:
+        require_sound(self.size is None or 0 < self.size < MOST, "its size cannot be")
+        require_sound(self.unit > 0 and self.unit_bytes > 0, "its units cannot be")
+        require_sound(self.memory >= 0, "its memory cannot be")
 
     @abstractmethod
     def draw(self, rng: Random) -> Any:
-        """Return the parameters of the unit to which this stream of random numbers belongs."""
+        """Return the parameters of a unit from its stream of random numbers."""
 
     def parameters(self, number: int) -> Any:
         """Return the parameters of a unit."""
@@ -77,21 +104,18 @@ class SeededBasis(RandomBasis):
         return self._drawn(number) if kept is None else kept
 
     def with_given(self, given: dict[int, Any]) -> Self:
-        """Return the same functions but for units whose parameters are given.
-
-        Both share what they keep.
-        """
+        """Return the same basis with given parameters of some units; both share their caches."""
         other = object.__new__(type(self))
         vars(other).update(vars(self) | {"given": given})
         return other
 
     def holding(self, start: int, stop: int) -> AbstractContextManager[None]:
-        """Have the parameters of the functions start, ..., stop - 1 ready in this context."""
+        """Keep the parameters of the functions start, ..., stop - 1 in memory in this context."""
         return self._held(range(start // self.unit, -(-stop // self.unit)))
 
     def span(self) -> int:
-        """Return as many functions as fit into the memory, within bounds."""
-        whole = max(1, BLOCK // self.unit)  # a span holds whole blocks, so sums do not depend on it
+        """Return as many functions as fit into `memory`, at least a block."""
+        whole = max(1, BLOCK // self.unit)  # whole blocks, so that sums do not depend on spans
         units = max(1, min(UNITS_AT_ONCE, self.memory // self.unit_bytes) // whole) * whole
         return units * self.unit
 
@@ -121,9 +145,9 @@ class SeededBasis(RandomBasis):
                 if self._holders[number] == 0 and not fits:
                     self._kept.pop(number, None)
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
         self._kept: dict[int, Any] = {}
-        self._holders: Counter[int] = Counter()  # how many calls are working on a unit now
+        self._holders: Counter[int] = Counter()  # number of calls that use a unit
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -131,16 +155,20 @@ class SeededBasis(RandomBasis):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._begin()
+        self._clear()
 
 
+@dataclass(init=False, eq=False, repr=False)
 class RandomFunctions(SeededBasis):
     """Random functions phi_j with E phi_j(x) phi_j(y) = k(x, y) / size.
 
-    The endless ones lack the division by the size: their `amplitude` is 1, not sqrt(1 / size).
+    The functions of an infinite basis are not divided: their `amplitude` is 1, not sqrt(1 / size).
     """
 
     atom = 1
+    rows: Centring
+    n_columns: int
+    amplitude: float
 
     def __init__(
         self,
@@ -156,20 +184,43 @@ class RandomFunctions(SeededBasis):
         self.amplitude = 1.0 if size is None else sqrt(1 / size)
         super().__init__(seed, unit, unit_bytes, memory_budget(memory))
 
+    def validate(self) -> None:
+        """Check the amplitude, and that rows and basis have the same columns and dtype."""
+        super().validate()
+        amplitude = 1.0 if self.size is None else self.size**-0.5
+        alike = isclose(self.amplitude, amplitude, rel_tol=1e-9)
+        require_sound(alike, "its amplitude is another")
+        require_sound(self.n_columns == self.rows.n_columns, "it is of other columns")
+        require_sound(self.dtype == self.rows.dtype, "it is of another dtype")
+        self._validate_unit()
+
+    def _validate_unit(self) -> None:
+        require_sound(self.unit == UNIT, "its units cannot be")
+
+    @property
+    def input_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.rows.input_columns
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.n_columns
+
     def gain(self, width: int) -> float:
         """Return the factor by which `width` functions alone approximate the kernel."""
         return sqrt((1 if self.size is None else self.size) / width)
 
 
 class WholeUnits(RandomFunctions):
-    """Random functions of which whole units are written at once; a basis says how."""
+    """Random functions that are computed by whole units."""
 
     @abstractmethod
     def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
-        """Write all functions of a unit into the columns of `out` from `first` on."""
+        """Write all functions of a unit into the columns first, first + 1, ... of `out`."""
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the functions start, ..., stop - 1; of units that are cut whole ones are made."""
+        """Write the functions start, ..., stop - 1; a unit that is cut is computed whole."""
         for begin, end in cuts(start, stop, self.unit):
             number, first = divmod(begin, self.unit)
             parameters, place = self.parameters(number), begin - start
@@ -179,3 +230,14 @@ class WholeUnits(RandomFunctions):
             whole = np.empty((code.shape[0], self.unit), self.dtype)
             self.write(code, parameters, whole, 0)
             out[:, place : place + end - begin] = whole[:, first : first + end - begin]
+
+
+def require_equal_numbers(basis: Basis, expected: Basis) -> None:
+    """Raise unless a basis has the numbers, tuples and dtype of one built from the same fields."""
+    for name, wanted in vars(expected).items():
+        found = getattr(basis, name, None)
+        if isinstance(wanted, float):
+            alike = isinstance(found, int | float) and isclose(found, wanted, rel_tol=1e-9)
+            require_sound(alike, f"its {name} is another")
+        elif isinstance(wanted, int | tuple | np.dtype):
+            require_sound(found == wanted, f"its {name} is another")

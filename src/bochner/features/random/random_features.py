@@ -1,4 +1,4 @@
-"""RandomFeatures: the random features that belong to a kernel, whatever it is made of."""
+"""RandomFeatures: the random features of a kernel, simple or composite."""
 
 from __future__ import annotations
 
@@ -56,18 +56,17 @@ MAPS.update(
 
 @dataclass
 class RandomFeatures(FeatureMap, name="random"):
-    """The random features that belong to a kernel.
+    """The random features of a kernel.
 
-    Shift-invariant kernels have waves, kernels made from random functions those; a table, `MAPS`,
-    knows the features of each kind of kernel. The features of a sum are those of its parts side by
-    side, those of a product the products of independent draws of its factors: the mean of
-    phi(x)'phi(y) is k(x, y) in each case, or nearly so (`HistogramFourier`, Hadamard drawings).
+    The table `MAPS` has the feature map of each type of kernel. The features of a sum are those of
+    its parts side by side, those of a product the products of independent draws of its factors. The
+    mean of phi(x)'phi(y) is k(x, y), or nearly so (`HistogramFourier`, Hadamard drawings).
 
     Parameters
     ----------
     size : int or None
-        The number of functions; of sums and products as many as there is room for whole draws, of
-        which all parts have the same number. None means that there is no end to them.
+        The number of functions; for sums and products the maximal number, since all parts have the
+        same number of whole draws. None means infinitely many.
 
     Examples
     --------
@@ -90,7 +89,7 @@ class RandomFeatures(FeatureMap, name="random"):
     size: int | None = None
 
     def takes(self, kernel: Kernel) -> bool:
-        """Whether features are known of the kernel and of all that it is made of."""
+        """Whether the kernel and all its parts have random features."""
         return has_map(kernel)
 
     def build(
@@ -101,5 +100,5 @@ class RandomFeatures(FeatureMap, name="random"):
         dtype: Any = np.float32,
         memory: int | None = None,
     ) -> RandomBasis:
-        """Return the basis of the map that belongs to the kernel."""
+        """Return the basis of the feature map of the kernel."""
         return random_basis(kernel, self.size, sample, seed, dtype, memory)

@@ -1,4 +1,4 @@
-"""Random Laplace features: exponentials that fall at rates drawn from a kernel's measure."""
+"""Random Laplace features: exponentials with random rates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bochner.features.random.random_basis import UNIT, RandomBasis, RandomFuncti
 from bochner.kernels import Kernel
 from bochner.kernels.exponentiated import Semigroup
 
-HIGHEST = 1e30  # a rate: times a small entry it is still finite in single precision
+HIGHEST = 1e30  # rate, so that its product with an entry is finite in single precision
 
 
 @dataclass
@@ -33,9 +33,9 @@ class RandomLaplace(FeatureMap, name="random_laplace"):
     Parameters
     ----------
     size : int or None
-        The number of functions. None means that there is no end to them; then they are not divided,
-        and a solver divides by the number that it takes. A smaller size is a prefix of a larger one
-        up to the scale.
+        The number of functions. None means infinitely many, which are not divided: a solver
+        divides by the number that it uses. A smaller size is a prefix of a larger one up to the
+        scale.
 
     Examples
     --------
@@ -66,11 +66,14 @@ class RandomLaplace(FeatureMap, name="random_laplace"):
     ) -> RandomLaplaceBasis:
         """Return the basis."""
         rows, size = Centring.in_place(sample.X, dtype), checked_size(self.size, 1)
-        return RandomLaplaceBasis(self.required(kernel), size, rows, seed, memory)
+        return RandomLaplaceBasis(self._checked_kernel(kernel), size, rows, seed, memory)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class RandomLaplaceBasis(RandomFunctions):
-    """The functions exp(-omega_j'x), times sqrt(1 / size) unless endless."""
+    """The functions exp(-omega_j'x), times sqrt(1 / size) unless infinite."""
+
+    kernel: Semigroup
 
     def __init__(
         self,
@@ -84,13 +87,13 @@ class RandomLaplaceBasis(RandomFunctions):
         super().__init__(size, rows, seed, unit_bytes, memory)
 
     def encode(self, X: Any) -> Any:
-        """Return the rows in the dtype of the basis; negative entries are refused."""
+        """Return the rows in the dtype of the basis; raise if entries are negative."""
         rows = self.rows(X)
         self.kernel.require(rows)
         return rows
 
     def draw(self, rng: Random) -> NDArray[Any]:
-        """Return the rates of a unit with a minus, (n_columns, UNIT)."""
+        """Return the negative rates of a unit, (n_columns, UNIT)."""
         rates = np.minimum(self.kernel.rates(self.rows.n_columns, UNIT, rng), HIGHEST)
         return np.ascontiguousarray(-rates, dtype=self.dtype)
 

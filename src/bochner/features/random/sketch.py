@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from math import prod, sqrt
 from typing import Any, ClassVar
@@ -17,11 +18,18 @@ from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts
 from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.random_basis import UNIT, RandomBasis, RandomFunctions, WholeUnits
+from bochner.features.random.random_basis import (
+    UNIT,
+    RandomBasis,
+    RandomFunctions,
+    WholeUnits,
+    require_equal_numbers,
+)
 from bochner.kernels import Kernel, Polynomial
+from bochner.records import require_sound
 
 MOST = 16_384  # buckets of a sketch that is multiplied
-LONGEST = 4096  # of one that is transformed: a part of it costs as much as all of it
+LONGEST = 4096  # buckets of a sketch that is transformed: any part of it costs as much as the whole
 NARROW = 64  # columns up to which a product with roots of unity is faster than a transform
 
 
@@ -30,9 +38,9 @@ CUT = np.uint64(32)  # the high bits of a random integer choose the bucket, the 
 
 @dataclass(frozen=True, eq=False)
 class Lift:
-    """Rows with one more column, so scaled that a product to the power of the degree is k.
+    """Rows with one more column, scaled so that their inner product to the power `degree` is k.
 
-    What multiplies a row multiplies its sketch by that power: the amplitude is put in here.
+    The rows are scaled by the root of the amplitude, which scales their sketch by the amplitude.
     """
 
     kernel: Polynomial
@@ -53,16 +61,13 @@ class Lift:
         return code
 
 
-class SketchBasis(WholeUnits):
-    """Fourier transforms of tensor sketches, with as many buckets as there are functions.
-
-    Many functions have several sketches, and the endless ones a sketch of 512 after the other.
-
-    The parts of frequency i of a sketch are its functions 2i and 2i + 1, times sqrt(2); the
-    lowest and the highest frequency have real parts only, and are the functions 0 and 1.
-    """
+@dataclass(init=False, eq=False, repr=False)
+class LiftedBasis(RandomFunctions):
+    """Functions of rows that a `Lift` has given one more column."""
 
     atom = 2
+    shape: tuple[int, int]
+    lift: Lift
 
     def __init__(
         self,
@@ -73,13 +78,54 @@ class SketchBasis(WholeUnits):
         memory: int | None = None,
     ) -> None:
         self.shape = kernel.degree, rows.n_columns + 1
-        buckets = UNIT if size is None else min(2 * next_fast_len(-(-size // 2)), LONGEST)
-        super().__init__(size, rows, seed, 16 * prod(self.shape), memory, buckets)
+        buckets = self._buckets(size)
+        unit_bytes = self._unit_bytes(buckets, rows.dtype)
+        super().__init__(size, rows, seed, unit_bytes, memory, buckets)
         self.lift = Lift(kernel, rows, sqrt(2) * self.amplitude)
+
+    @abstractmethod
+    def _buckets(self, size: int | None) -> int:
+        """Return the number of buckets of a sketch, which are the functions of a unit."""
+
+    @abstractmethod
+    def _unit_bytes(self, buckets: int, dtype: np.dtype[Any]) -> int:
+        """Return the memory that the parameters of a unit take."""
+
+    def validate(self) -> None:
+        """Check all that follows from the lift and other fields."""
+        super().validate()
+        parts = self.size, self.rows, self.seed, self.memory
+        require_equal_numbers(self, type(self)(self.lift.kernel, *parts))
+        require_sound(self.lift.rows.n_columns == self.rows.n_columns, "it is of other columns")
+        require_sound(self.lift.rows.dtype == self.dtype, "it is of another dtype")
+
+    def _validate_unit(self) -> None:
+        return  # `validate` compares it
+
+    @property
+    def code_columns(self) -> int:
+        """The number of columns of a code."""
+        return self.n_columns + 1
 
     def encode(self, X: Any) -> Any:
         """Return the rows with one more column."""
         return self.lift(X)
+
+
+class SketchBasis(LiftedBasis, WholeUnits):
+    """Fourier transforms of tensor sketches, with as many buckets as there are functions.
+
+    More functions than `LONGEST` have several sketches; an infinite basis has sketches of 512.
+
+    The parts of frequency i of a sketch are its functions 2i and 2i + 1, times sqrt(2); the
+    lowest and the highest frequency have real parts only, and are the functions 0 and 1.
+    """
+
+    def _buckets(self, size: int | None) -> int:
+        return UNIT if size is None else min(2 * next_fast_len(-(-size // 2)), LONGEST)
+
+    def _unit_bytes(self, buckets: int, dtype: np.dtype[Any]) -> int:
+        return 16 * prod(self.shape)
 
     def draw(self, rng: Random) -> Any:
         """Return buckets and signs of the columns, by factor."""
@@ -100,32 +146,18 @@ class SketchBasis(WholeUnits):
         return np.ascontiguousarray(parts[:, :-2])
 
 
-class RootsBasis(RandomFunctions):
-    """The same for few columns, by products of matrices.
+class RootsBasis(LiftedBasis):
+    """The same functions as of `SketchBasis`, for few columns, by matrix products.
 
     A number in bucket h is that number times exp(-2 pi i h k / buckets) at frequency k, so the
     spectrum of a count sketch is a product of the rows with roots of unity.
     """
 
-    atom = 2
+    def _buckets(self, size: int | None) -> int:
+        return UNIT if size is None else min(size + size % 2, MOST)
 
-    def __init__(
-        self,
-        kernel: Polynomial,
-        size: int | None,
-        rows: Centring,
-        seed: int,
-        memory: int | None = None,
-    ) -> None:
-        self.shape = kernel.degree, rows.n_columns + 1
-        buckets = UNIT if size is None else min(size + size % 2, MOST)
-        unit_bytes = prod(self.shape) * buckets * rows.dtype.itemsize
-        super().__init__(size, rows, seed, unit_bytes, memory, buckets)
-        self.lift = Lift(kernel, rows, sqrt(2) * self.amplitude)
-
-    def encode(self, X: Any) -> Any:
-        """Return the rows with one more column."""
-        return self.lift(X)
+    def _unit_bytes(self, buckets: int, dtype: np.dtype[Any]) -> int:
+        return prod(self.shape) * buckets * dtype.itemsize
 
     def draw(self, rng: Random) -> NDArray[Any]:
         """Return roots of unity, times signs, (factors, columns, functions)."""
@@ -140,7 +172,7 @@ class RootsBasis(RandomFunctions):
         return roots
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the functions start, ..., stop - 1, some at a time so that they stay in cache."""
+        """Write the functions start, ..., stop - 1, by blocks that stay in the cache."""
         for begin, end in cuts(start, stop, self.unit):
             number, low = divmod(begin, self.unit)
             roots, place = self.parameters(number), begin - start - low
@@ -177,15 +209,15 @@ class Sketch(FeatureMap, name="tensor_sketch"):
     `degree` independent ones is a count sketch of the tensor product of u with itself (Pham and
     Pagh 2013, Fast and scalable polynomial kernels via explicit feature maps, Algorithm 1).
 
-    What differs: features are the Fourier transform of the sketch, real and imaginary parts. It is
-    orthogonal, so inner products are the same; the convolution is a product of transforms, and
-    none is inverted. Also, each feature alone has the kernel as its mean, so that any number of
-    them will do. A sketch has as many buckets as there are features, or 512 if they are endless.
+    Difference from the paper: features are the real and imaginary parts of the Fourier transform of
+    the sketch. The transform is orthogonal, so inner products are the same, and no inverse
+    transform is needed. Each feature alone has the kernel as its mean, so any number of them can be
+    used. A sketch has as many buckets as there are features, or 512 if these are infinite.
 
     Parameters
     ----------
     size : int or None
-        The number of functions; None means that there is no end to them.
+        The number of functions; None means infinitely many.
 
     Examples
     --------
@@ -215,7 +247,7 @@ class Sketch(FeatureMap, name="tensor_sketch"):
         memory: int | None = None,
     ) -> RandomFunctions:
         """Return the basis."""
-        polynomial = self.required(kernel)
+        polynomial = self._checked_kernel(kernel)
         rows, size = Centring.in_place(sample.X, dtype), checked_size(self.size, 1)
         Basis = RootsBasis if rows.n_columns <= NARROW else SketchBasis
         return Basis(polynomial, size, rows, seed, memory)

@@ -463,7 +463,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
     def on_new_rows(self, problem: Problem, state: BackfittingState) -> BackfittingState:
         """Go on from the present weights."""
         assert isinstance(problem.basis, BinningBasis)
-        weights = problem.basis.spread(state.values.T / state.basis.height, state.basis)
+        weights = problem.basis.embed_weights(state.values.T / state.basis.height, state.basis)
         values = np.ascontiguousarray(weights.T * problem.basis.height)
         return replace(opened(problem.basis, values, state.intercept), first_fall=state.first_fall)
 

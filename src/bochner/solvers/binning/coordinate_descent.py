@@ -505,7 +505,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         self, problem: Problem, state: CoordinateDescentState
     ) -> CoordinateDescentState:
         """Go on from the present weights, at the last alpha of the path."""
-        weights = problem.basis.spread(state.weights, state.basis)
+        weights = problem.basis.embed_weights(state.weights, state.basis)
         return opened(problem, weights, state.intercept, state.constant, 1)
 
     def size(self, state: CoordinateDescentState) -> int:

@@ -65,16 +65,17 @@ class Refinement(Component, family="refinement"):
             raise ValueError(f"steps of Refinement must be 1 or more; got {self.steps!r}.")
         if not isinstance(self.rate, Real) or not 0 < self.rate < np.inf:
             raise ValueError(f"rate of Refinement must be a positive number; got {self.rate!r}.")
-        if not isinstance(problem.basis.plain, FourierBasis):
+        basis = problem.basis.for_prediction
+        if not isinstance(basis, FourierBasis):
             raise ValueError(
                 "Refinement moves the frequencies of Fourier features; got a "
-                f"{type(problem.basis.plain).__name__}. Give features='fourier', or "
+                f"{type(basis).__name__}. Give features='fourier', or "
                 "refinement=None."
             )
-        if not isinstance(problem.basis.plain.drawing, MatrixDrawing):
+        if not isinstance(basis.drawing, MatrixDrawing):
             raise ValueError(
                 "Refinement moves frequencies one by one, which those of "
-                f"{problem.basis.plain.drawing!r} cannot. Give features='fourier', 'orthogonal' or "
+                f"{basis.drawing!r} cannot. Give features='fourier', 'orthogonal' or "
                 "'quasi_monte_carlo', or refinement=None."
             )
 

@@ -332,7 +332,8 @@ class EigenPro(Solver[EigenProState], name="eigenpro"):
 
     def predictions(self, problem: Problem, state: EigenProState, memo: Memo) -> NDArray[Any]:
         """Evaluate the present function at the rows of a memo."""
-        return self._present(problem, state).evaluate(problem.basis.coded(memo.code))
+        basis = cast(DenseBasis, problem.basis)  # checked before training
+        return self._present(problem, state).evaluate(basis.encode_batch(memo.code))
 
     def on_best(self, problem: Problem, state: EigenProState) -> EigenProState:
         """Keep the present function: none did better on the held-out rows."""

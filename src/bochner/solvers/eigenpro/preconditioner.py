@@ -116,11 +116,11 @@ def of_features(
     """Return the eigenvectors of the features' covariance on `size` rows of the sample."""
     places = _spread(len(sample), size)
     roots = np.sqrt(relative_weights(sample)[places]).astype(np.float32)
-    columns = basis.columns(basis.coded(sample[places])) * roots[:, None]
+    columns = basis.columns(basis.encode_batch(sample[places])) * roots[:, None]
     values, vectors = singular(columns, count + 1, rng)
     judged, weights = _judged(sample)
     roots = np.sqrt(weights).astype(np.float32)
-    columns = basis.columns(basis.coded(judged)) * roots[:, None]
+    columns = basis.columns(basis.encode_batch(judged)) * roots[:, None]
     return Eigenfunctions(values, vectors, product(columns, vectors), gram(columns.T))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import Batch
-from bochner.features import Basis, CenterBasis
+from bochner.features import Basis, CenterBasis, DenseBasis
 from bochner.features.centers.kernel_matrix import KernelRows
 from bochner.problem import Problem
 from bochner.solvers.eigenpro.preconditioner import (
@@ -138,7 +138,8 @@ class Space(ABC):
 
     def rows(self, problem: Problem, state: EigenProState, batch: Batch) -> Rows:
         """Return the rows of a batch in the form that the other methods take."""
-        return Rows(problem.basis.coded(batch), batch.index)
+        basis = cast(DenseBasis, problem.basis)  # checked before training
+        return Rows(basis.encode_batch(batch), batch.index)
 
     def values(self, problem: Problem, state: EigenProState, rows: Rows) -> NDArray[Any]:
         """Return f without its intercept, where the next gradient is taken."""
@@ -172,7 +173,7 @@ class RowSpace(Space):
     def rows(self, problem: Problem, state: EigenProState, batch: Batch) -> Rows:
         """Return the rows with the columns of the subsample, which are the first ones."""
         basis, size = _centers(problem), _of_centers(state).size
-        code = basis.coded(batch)
+        code = basis.encode_batch(batch)
         if isinstance(code, KernelRows):
             return Rows(code, batch.index, code)
         columns = basis.columns(code, 0, size)

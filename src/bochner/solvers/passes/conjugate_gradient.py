@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import Batch
-from bochner.features import Basis
+from bochner.features import Basis, BinningBasis
 from bochner.losses import Quadratic
 from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant
@@ -203,7 +203,10 @@ def add_projected(
     problem: Problem, code: Any, values: NDArray[np.float64], total: NDArray[Any]
 ) -> None:
     """Add Phi' values to a total whose last row is the intercept's, 0 if there is none."""
-    problem.basis.accumulate(code, values, total[:-1])
+    if isinstance(problem.basis, BinningBasis):
+        problem.basis.add_projection(code, values, total[:-1])
+    else:
+        total[:-1] += problem.basis.project(code, values)
     if problem.intercept:
         total[-1] += values.sum(axis=0)
 
@@ -211,7 +214,7 @@ def add_projected(
 def spread(problem: Problem, before: Basis, weights: NDArray[Any]) -> NDArray[Any]:
     """Return weights and intercept in the places of the problem's basis."""
     old = weights[:-1]
-    new = problem.basis.spread(old, before)
+    new = problem.basis.embed_weights(old, before)
     return weights if new is old else np.concatenate([new, weights[-1:]])
 
 

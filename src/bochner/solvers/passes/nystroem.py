@@ -99,7 +99,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
             rounding = np.finfo(centers.dtype).eps ** 2 * problem.loss.stiffness
             jitter = ROUNDINGS * rounding / self._posed(problem).alpha
             whitened = WhitenedBasis(centers, max(float(jitter), SMALLEST))
-            return whitened.tabulated(problem.rows, memory)
+            return whitened.with_kept_columns(problem.rows, memory)
         return super().prepared(problem, memory)
 
     def home(self, rows: int | None) -> Any:
@@ -150,7 +150,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
 
     def _posed(self, problem: Problem) -> Problem:
         """Return the problem with a ridge that is not lost in the rounding of the kernel."""
-        basis = problem.basis.plain
+        basis = problem.basis.for_prediction
         assert isinstance(basis, CenterBasis)
         least = LEAST_RIDGE * float(np.finfo(basis.dtype).eps) * problem.loss.stiffness
         return replace(problem, alpha=max(problem.alpha, least))
