@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bochner.features import Basis
 from bochner.losses import Loss
+from bochner.records import Validated, require_sound
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,23 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Expansion:
+class Expansion(Validated):
     """A basis and its weights: f(x) = phi(x)' weights + intercept."""
 
     basis: Basis
     weights: NDArray[np.floating[Any]]
     intercept: NDArray[np.floating[Any]]
+
+    def validate(self) -> None:
+        """Check that weights, intercept and basis have the same outputs and functions."""
+        weights, size = self.weights, self.basis.size
+        require_sound(weights.ndim == 2 and weights.dtype.kind == "f", "its weights are no table")
+        outputs = weights.shape[1]
+        require_sound(outputs > 0, "it has no output")
+        fits = self.intercept.shape in ((outputs,), ())
+        require_sound(fits, "its intercept has another shape")
+        fits = size is None or len(weights) <= size
+        require_sound(fits, "it has more weights than functions")
 
     def __call__(self, X: Any) -> NDArray[np.floating[Any]]:
         """Evaluate at rows; the result is of shape (rows, outputs)."""

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from bochner.compute.memory import memory_budget
+from bochner.records import require_sound
 
 FINITE = "a finite positive number"
 
@@ -19,24 +20,6 @@ def require(valid: bool, name: str, value: Any, kind: str) -> None:
     """Raise unless `valid`; the sentence names the parameter, the kind needed and the value."""
     if not valid:
         raise ValueError(f"{name} must be {kind}; got {value!r}.")
-
-
-class Validated:
-    """A record that can be stored, and whose fields must agree with each other.
-
-    A model file is data from outside: after the fields of a record are read and their types are
-    checked, `validate` is called before anything computes with them. Compiled loops trust the
-    shapes that they are given, so every array that reaches one has to be checked here.
-    """
-
-    def validate(self) -> None:
-        """Raise ValueError if the fields contradict each other."""
-
-
-def require_sound(sound: bool, what: str) -> None:
-    """Raise ValueError if a stored record is not sound; `what` says what is wrong with it."""
-    if not sound:
-        raise ValueError(what)
 
 
 def require_count(

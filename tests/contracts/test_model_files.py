@@ -3,6 +3,8 @@
 import inspect
 import pickle
 import pkgutil
+import sys
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -28,9 +30,10 @@ from bochner import (
 from bochner.component import Component
 from bochner.estimators.inputs.targets import Targets
 from bochner.features import Basis, Binning, Centers, Drawing, FeatureMap, Fourier
-from bochner.persist.annotations import fits
+from bochner.persist.checks import has_type
 from bochner.persist.encoding import state_of
-from bochner.persist.registry import class_of, modules, name_of
+from bochner.persist.registry import MODULES, class_of, modules, name_of
+from bochner.records import Validated, require_sound
 from bochner.solvers import Solver, State
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -218,15 +221,57 @@ def test_every_class_that_a_model_is_made_of_is_in_the_registry():
 def test_the_type_behind_an_alias_is_the_one_that_counts():
     kind = TypeVar("kind")
     alias = TypeAliasType("alias", np.ndarray[Any, np.dtype[kind]], type_params=(kind,))
-    assert fits(np.ones(2), alias[np.float64])
-    assert fits(None, alias[np.float64] | None)
-    assert not fits(np.ones(2), alias[np.int64])
-    assert not fits("text", alias)
+    assert has_type(np.ones(2), alias[np.float64])
+    assert has_type(None, alias[np.float64] | None)
+    assert not has_type(np.ones(2), alias[np.int64])
+    assert not has_type("text", alias)
 
 
 def test_every_name_in_the_registry_is_that_of_its_class():
     for name in modules():
         assert name_of(class_of(name)) == name
+
+
+@dataclass
+class Interval(Validated):
+    low: float
+    values: np.ndarray[Any, np.dtype[np.float64]]
+    steps: tuple[int, ...] = ()
+
+    def validate(self):
+        require_sound(bool((self.values >= self.low).all()), "a value lies below it")
+
+
+@pytest.fixture
+def known_interval(monkeypatch):
+    monkeypatch.setattr(Interval, "__module__", "bochner.kernels.interval")
+    monkeypatch.setitem(sys.modules, "bochner.kernels.interval", sys.modules[__name__])
+    monkeypatch.setitem(MODULES, "kernels.interval", "Interval")
+    modules.cache_clear()
+    yield
+    modules.cache_clear()
+
+
+def test_a_new_class_is_one_word_in_the_registry(known_interval, tmp_path):
+    kept = Interval(0.5, np.array([1.0, 2.0]), (3, 4))
+    bochner.save(KernelRegressor(alpha=kept), tmp_path / "model")
+    assert_same(bochner.load(tmp_path / "model").alpha, kept)
+
+
+def test_a_new_class_is_checked_without_a_word_elsewhere(known_interval, tmp_path):
+    bochner.save(KernelRegressor(alpha=Interval(5.0, np.array([1.0]))), tmp_path / "model")
+    with pytest.raises(bochner.ModelFileError, match="Interval in the file is not sound: a value"):
+        bochner.load(tmp_path / "model")
+    with pytest.raises(ValueError, match="'low' of Interval cannot be of type str"):
+        bochner.save(KernelRegressor(alpha=Interval("a", np.array([1.0]))), tmp_path / "model")
+
+
+def test_every_class_with_a_check_of_its_own_is_checked():
+    kinds = [class_of(name) for name in modules()]
+    checked = [kind for kind in kinds if inspect.isfunction(getattr(kind, "validate", None))]
+    own = [kind for kind in checked if len(inspect.signature(kind.validate).parameters) == 1]
+    assert len(own) > 20
+    assert all(issubclass(kind, Validated) for kind in own)
 
 
 def test_a_doubly_stochastic_model_stores_seeds_and_not_frequencies(tmp_path):

@@ -129,6 +129,17 @@ def test_arrays_that_lie_are_refused_before_any_is_made(fuzz, good, lie, tmp_pat
     refused(fuzz.packed(header, text, data), tmp_path / "model", "array")
 
 
+def test_bins_that_would_make_a_table_slow_are_refused(tmp_path):
+    model = KernelRegressor(features=Binning(2), random_state=0).fit(X, X[:, 0])
+    basis = model.expansion_.basis
+    state = basis.__getstate__()
+    step = np.uint64(pow(0x9E3779B97F4A7C15, -1, 1 << 64))  # undoes the mixing of the table
+    crowded = np.arange(20_000, dtype=np.uint64) * step
+    crowded ^= crowded >> np.uint64(32)
+    with pytest.raises(ValueError, match="not those of any rows"):
+        basis.__setstate__(state | {"known": [crowded, crowded]})
+
+
 def test_a_long_header_is_not_read(tmp_path):
     with open(tmp_path / "model", "wb") as file:
         file.write((1 << 40).to_bytes(8, "little"))

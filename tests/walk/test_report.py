@@ -28,7 +28,7 @@ from bochner.report import (
     QuantilePredictions,
     Report,
     Run,
-    requirements,
+    axes,
 )
 
 rng = np.random.default_rng(0)
@@ -113,7 +113,7 @@ def test_a_page_of_one_run_shows_what_suits_its_predictions(model, words, tmp_pa
     data = DataSummary.of(X[:200], HEIGHT[:200], target="height", test_rows=100)
     Report("Heights", data, [run]).write(tmp_path / "page.html")
     text = Page((tmp_path / "page.html").read_text()).text
-    for word in [*words, "random_state", "judged on 100 other rows", "How to reproduce"]:
+    for word in [*words, "random_state", "evaluated on 100 other rows", "How to reproduce"]:
         assert word in text
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
@@ -135,9 +135,9 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(several, tmp_path, mon
 
 
 def test_without_packages_for_pages_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr(requirements, "find_spec", lambda name: None)
+    monkeypatch.setattr(axes, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"matplotlib and jinja2.*bochner\[report\]"):
-        requirements.require()
+        axes.require()
 
 
 def test_a_summary_counts_kinds_and_missing_values():

@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bochner.records import Validated, require_sound
+
 NUMBERS = "fiub"  # the dtype kinds of numbers: float, signed, unsigned, bool
 
 
@@ -17,7 +19,7 @@ Rows = Any  # a 2-d array of numbers, or SciPy CSR rows
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class Batch(Validated):
     """Rows `X`, targets `y` (None if there are none), row numbers `index`, weights (None: all 1).
 
     >>> batch = Batch(np.eye(3), np.array([1.0, 2.0, 3.0]), np.arange(3))
@@ -29,6 +31,17 @@ class Batch:
     y: NDArray[Any] | None
     index: NDArray[np.int64]
     weight: NDArray[np.float64] | None = None
+
+    def validate(self) -> None:
+        """Check that X is a table of numbers, and that all parts have as many rows as it."""
+        X, index, weight = self.X, self.index, self.weight
+        require_sound(isinstance(X, np.ndarray | sp.csr_array | sp.csr_matrix), "X is no array")
+        require_sound(X.ndim == 2 and X.dtype.kind == "f", "X is no table of numbers")
+        for part in (self.y, index, weight):
+            fits = part is None or part.shape[:1] == X.shape[:1]
+            require_sound(fits, "its parts differ in length")
+        require_sound(weight is None or weight.ndim == 1, "its weights are no list")
+        require_sound(index.ndim == 1, "its numbers are no list")
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

@@ -14,6 +14,7 @@ from bochner.data.batch import Batch, settle
 from bochner.data.source import DataSource, RandomAccess, Reader, Stream
 
 
+@dataclass(init=False, eq=False, repr=False)
 class ArraySource(RandomAccess):
     """The rows of one array, in their order; the array is never copied as a whole.
 
@@ -31,6 +32,8 @@ class ArraySource(RandomAccess):
     >>> [batch.index.tolist() for batch in source.batches(3)]
     [[0, 1], [2, 3, 4]]
     """
+
+    rows: Batch
 
     def __init__(self, X: Any, y: Any = None, weight: Any = None) -> None:
         self.rows = settle(X, y, weight)

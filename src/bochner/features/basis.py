@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from bochner.validation import Validated
+from bochner.records import Validated
 
 Code = Any  # rows in the form that a basis computes with; it has a `shape` and a `dtype`
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 ROWS = 1024  # at a time
 MOST = 1 << 31  # columns, or functions of a basis

@@ -21,7 +21,7 @@ from bochner.features.basis import Basis, Code
 # the other rows, not even in the last bit.
 ROWS = 256
 BLOCK = 1024
-# Functions whose sum is one task, if there are at most so many tiles.
+# Threads share pieces of PIECE functions if there are at most FEW_TILES tiles of rows.
 PIECE = 2 * BLOCK
 FEW_TILES = 16
 MOST_APART = 1 << 26  # bytes of partial sums

@@ -136,7 +136,7 @@ class Orthogonal(MatrixDrawing, name="orthogonal"):
         return True
 
     def check(self, kernel: ShiftInvariant, n_columns: int) -> None:
-        """Draw one frequency: other kernels are refused there."""
+        """Draw one frequency, which raises for other kernels."""
         kernel.frequencies(n_columns, 1, self.numbers(kernel, 1, Random(0)))
 
     def numbers(self, kernel: ShiftInvariant, size: int, rng: Random) -> Random:
@@ -156,7 +156,7 @@ class QuasiMonteCarlo(MatrixDrawing, name="quasi_monte_carlo"):
     """
 
     def check(self, kernel: ShiftInvariant, n_columns: int) -> None:
-        """Draw one frequency: numbers whose last side is not the frequencies are refused there."""
+        """Draw one frequency, which raises if the last axis is not the frequencies."""
         kernel.frequencies(n_columns, 1, QuasiRandom(Random(0), 0, 1))
 
     def numbers(self, kernel: ShiftInvariant, size: int, rng: Random) -> Random:
@@ -206,7 +206,7 @@ class HadamardDrawing(Drawing):
         return True
 
     def check(self, kernel: ShiftInvariant, n_columns: int) -> None:
-        """Ask for one scale: other kernels are refused there."""
+        """Draw one scale, which raises for other kernels."""
         scales_of(kernel, 1, Random(0))
         factors_of(kernel, n_columns)
 
@@ -281,7 +281,7 @@ def factors_of(kernel: ShiftInvariant, n_columns: int) -> NDArray[np.float64]:
 
 
 def _is_stretched(kernel: ShiftInvariant) -> bool:
-    """Whether a part of a sum or product measures distances in a way of its own."""
+    """Whether a part of a sum or product has column scales of its own."""
     if isinstance(kernel, Scaled):
         return _is_stretched(kernel.kernel)
     if isinstance(kernel, Sum | Product):
@@ -291,7 +291,7 @@ def _is_stretched(kernel: ShiftInvariant) -> bool:
 
 @dataclass
 class StructuredOrthogonal(HadamardDrawing, name="structured_orthogonal"):
-    """Frequencies L H D_3 H D_2 H D_1, orthogonal ones that are applied by fast transforms.
+    """Frequencies L H D_3 H D_2 H D_1, orthogonal and applied by fast transforms.
 
     H is a Hadamard matrix and the D have random signs on their diagonals, so that H D_3 H D_2 H D_1
     has orthogonal rows, which for many columns are nearly uniform (Yu, Suresh, Choromanski,

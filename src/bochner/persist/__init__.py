@@ -1,4 +1,4 @@
-"""Model files and checkpoints: without pickle, and written so that nothing is lost."""
+"""Model files, checkpoints and export to ONNX; no pickle."""
 
 from bochner.persist.checkpoint import Checkpoint
 from bochner.persist.container import ModelFileError

@@ -1,4 +1,4 @@
-"""Checkpoint: a fit that is saved while it goes on."""
+"""Checkpoint: a callback that saves a fit while it runs."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from bochner.training.loop import FAILED, INTERRUPTED
 
 @dataclass
 class Checkpoint(CheckpointCallback):
-    """A callback that saves the model every so many seconds, and when a fit is interrupted.
+    """A callback that saves the model at regular intervals, and when the fit is interrupted.
 
-    The file is a model file: `load` gives a model that predicts by what it has learned so far, and
-    whose next `fit`, to the same rows, goes on from there to the same bits as if it had never been
-    interrupted. Give it new callbacks before: those are not in files. What a search for scales has
-    found is in the file; a fit that is killed while it searches begins anew.
+    The file is a model file. `load` returns a model that predicts with what it has learned so far.
+    Its next `fit` to the same rows resumes the training, and the result is the same in every bit as
+    that of a fit without interruption. Files hold no callbacks: set new ones before you resume. The
+    result of a search for scales is in the file; a fit that is killed during the search starts
+    again.
 
     Parameters
     ----------
     path : str or path
-        Where to; each checkpoint takes the place of the one before as a whole.
+        The file to write; each checkpoint replaces the one before.
     seconds : float
-        The time from one checkpoint to the next; 0 is one after every batch.
+        The time between checkpoints; 0 saves after every batch.
     summary : dict or None
-        Kept in the header, as by `save`.
+        Plain values to add to the header, as in `save`.
 
     Examples
     --------
@@ -52,7 +53,7 @@ class Checkpoint(CheckpointCallback):
     _last: float = field(default_factory=time.monotonic, init=False, repr=False, compare=False)
 
     def keep(self, progress: Progress, unfinished: Callable[[], Any]) -> None:
-        """Save the model if it is time to, or if the fit is being interrupted."""
+        """Save the model if it is due, or if the fit is interrupted."""
         ended = progress.reason is not None and progress.reason is not INTERRUPTED
         due = time.monotonic() - self._last >= self.seconds
         if ended or progress.reason is FAILED or not (due or progress.reason is INTERRUPTED):

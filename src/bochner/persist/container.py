@@ -1,4 +1,4 @@
-"""Named arrays and a text in the layout of safetensors, checked before it is believed."""
+"""Read and write named arrays and a text in the safetensors format, and check what is read."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-KEY = "bochner"  # of our text among the metadata
+KEY = "bochner"  # of the text in the metadata
 LONGEST_HEADER = 1 << 25
-MOST_NODES = 1 << 19  # of JSON, each of which takes up to a hundred bytes of memory
-MOST_SIDES = 32
-BLANK = "0" * 64
-PIECE = 1 << 24
+MOST_NODES = 1 << 19  # of JSON; each takes up to a hundred bytes of memory
+MOST_DIMENSIONS = 32
+BLANK = "0" * 64  # stands for the digest while it is computed
+READ_BYTES = 1 << 24  # at a time
 
 
 class ModelFileError(ValueError):
-    """Raised for a file that is truncated, altered, foreign, newer than this library, or hostile.
+    """The file is truncated, altered, of another format, newer than this library, or hostile.
 
     >>> issubclass(ModelFileError, ValueError)
     True
@@ -44,13 +44,12 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype("?"),
 }
 
-
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an array lies in a file, and what it is."""
+    """The name, dtype and shape of a stored array, and the range of its bytes."""
 
     name: str
     dtype: np.dtype[Any]
@@ -61,7 +60,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Contents:
-    """What the header of a file says; `first` is where the bytes of the arrays begin."""
+    """The parsed header of a file.
+
+    The bytes of the arrays begin at `first`; `blanked` is the header without its digest.
+    """
 
     text: str
     places: tuple[Place, ...]
@@ -71,7 +73,7 @@ class Contents:
 
 
 def write(file: BinaryIO, text: str, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a text and arrays, those with the widest numbers first so that all are aligned."""
+    """Write a text and arrays. Arrays of the widest numbers come first, so that all are aligned."""
     names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     header: dict[str, Any] = {"__metadata__": {"digest": BLANK, KEY: text}}
     end = 0
@@ -100,8 +102,8 @@ def write(file: BinaryIO, text: str, arrays: dict[str, NDArray[Any]]) -> None:
         file.write(part)
 
 
-def contents(file: BinaryIO) -> Contents:
-    """Return what the header says, after it has been held against the size of the file."""
+def read_contents(file: BinaryIO) -> Contents:
+    """Read the header and check it against the size of the file."""
     size = os.fstat(file.fileno()).st_size
     file.seek(0)
     length = int.from_bytes(file.read(8), "little")
@@ -115,24 +117,24 @@ def contents(file: BinaryIO) -> Contents:
             f"{LONGEST_HEADER:,}: this is no model file."
         )
     raw = file.read(length)
-    header = parsed(raw)
+    header = parse_json(raw)
     text, digest = _metadata(header)
     places = tuple(_places(header, size - 8 - length))
     blanked = raw.replace(digest.encode(), BLANK.encode(), 1)
     return Contents(text, places, digest, 8 + length, blanked)
 
 
-def arrays(file: BinaryIO, known: Contents) -> dict[str, NDArray[Any]]:
-    """Return the arrays, each in memory of its own; the digest is checked on the way."""
-    digest = hashlib.blake2b(known.blanked, digest_size=32)
+def read_arrays(file: BinaryIO, contents: Contents) -> dict[str, NDArray[Any]]:
+    """Read the arrays, each into its own memory, and check the digest."""
+    digest = hashlib.blake2b(contents.blanked, digest_size=32)
     found: dict[str, NDArray[Any]] = {}
-    file.seek(known.first)
-    for place in sorted(known.places, key=lambda place: (place.begin, place.end)):
+    file.seek(contents.first)
+    for place in sorted(contents.places, key=lambda place: (place.begin, place.end)):
         array = np.empty(place.shape, place.dtype)
         if array.size:
             _fill(file, _bytes(array), digest)
         found[place.name] = array
-    if digest.hexdigest() != known.digest:
+    if digest.hexdigest() != contents.digest:
         raise ModelFileError(
             "The file has been altered or damaged: its digest is not that of its contents. Take "
             "another copy, or save the model again."
@@ -140,13 +142,13 @@ def arrays(file: BinaryIO, known: Contents) -> dict[str, NDArray[Any]]:
     return found
 
 
-def parsed(raw: bytes | str) -> Any:
-    """Return what a JSON text says; one that is deep, huge or no JSON is refused."""
+def parse_json(raw: bytes | str) -> Any:
+    """Parse JSON; refuse a text that is nested too deeply, too long or no JSON."""
     if _nodes(raw if isinstance(raw, bytes) else raw.encode()) > MOST_NODES:
         raise ModelFileError("The header has too many parts to be that of a model file.")
     try:
         return json.loads(raw)
-    except (ValueError, RecursionError) as error:  # also for bytes that are no text
+    except (ValueError, RecursionError) as error:  # ValueError also for bytes that are no UTF-8
         raise ModelFileError(f"The header cannot be read: {str(error)[:80]}.") from None
 
 
@@ -158,9 +160,9 @@ def _nodes(raw: bytes) -> int:
     return sum(raw.count(mark) for mark in (b",", b"[", b"{"))
 
 
-def _fill(file: BinaryIO, room: memoryview, digest: Any) -> None:
-    for begin in range(0, len(room), PIECE):
-        piece = room[begin : begin + PIECE]
+def _fill(file: BinaryIO, memory: memoryview, digest: Any) -> None:
+    for begin in range(0, len(memory), READ_BYTES):
+        piece = memory[begin : begin + READ_BYTES]
         if file.readinto(piece) != len(piece):  # type: ignore[attr-defined]
             raise ModelFileError("The file became shorter while it was read. Load it again.")
         digest.update(piece)
@@ -177,8 +179,8 @@ def _metadata(header: Any) -> tuple[str, str]:
 
 
 def _places(header: dict[str, Any], size: int) -> Iterator[Place]:
-    """Yield the places of the arrays, which have to fill the rest of the file without overlap."""
-    places = [_place(name, told) for name, told in header.items() if name != "__metadata__"]
+    """Yield the places of the arrays; they must fill the rest of the file without overlap."""
+    places = [_place(name, entry) for name, entry in header.items() if name != "__metadata__"]
     end = 0
     for place in sorted(places, key=lambda place: (place.begin, place.end)):
         if place.begin != end:
@@ -192,25 +194,25 @@ def _places(header: dict[str, Any], size: int) -> Iterator[Place]:
         )
 
 
-def _place(name: str, told: Any) -> Place:
+def _place(name: str, entry: Any) -> Place:
     wrong = ModelFileError(f"The array {name[:80]!r} is not described as it should be.")
-    if not isinstance(told, dict) or set(told) != {"dtype", "shape", "data_offsets"}:
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise wrong
-    dtype = DTYPES.get(told["dtype"]) if isinstance(told["dtype"], str) else None
-    shape, offsets = told["shape"], told["data_offsets"]
+    dtype = DTYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
+    shape, offsets = entry["shape"], entry["data_offsets"]
     if dtype is None or not _counts(shape) or not _counts(offsets) or len(offsets) != 2:
         raise wrong
-    if len(shape) > MOST_SIDES or prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
+    if len(shape) > MOST_DIMENSIONS or prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
         raise ModelFileError(f"The shape of the array {name[:80]!r} is not that of its bytes.")
-    if max(shape, default=0) >= 1 << 62:  # beside a side of 0
+    if max(shape, default=0) >= 1 << 62:  # possible if another dimension is 0
         raise wrong
     return Place(name, dtype, tuple(shape), *offsets)
 
 
 def _counts(numbers: Any) -> bool:
-    """Whether these are whole numbers of at least 0, a few."""
+    """Whether this is a short list of integers that are at least 0."""
     return (
         isinstance(numbers, list)
-        and len(numbers) <= MOST_SIDES
+        and len(numbers) <= MOST_DIMENSIONS
         and all(type(number) is int and 0 <= number < 1 << 62 for number in numbers)
     )

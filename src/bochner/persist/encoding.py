@@ -1,8 +1,8 @@
-"""Encoding: what a model is made of as JSON values and named arrays.
+"""Encode a model as JSON values and named arrays.
 
-Whatever is no JSON value is an object with one key that says what it is. Records go into a list,
-each after those that it holds, so that nothing is nested deeply, what is shared is stored once, and
-a reader never meets a record that it has not checked.
+A value that JSON does not have becomes an object with one key, which names its type. Records are
+stored in a list, each after the records that it holds. So nothing is nested deeply, a shared record
+is stored once, and a reader has checked all parts of a record before the record itself.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
-from bochner.persist.annotations import misfit
+from bochner.persist.checks import type_error
 from bochner.persist.container import NAMES
 from bochner.persist.registry import name_of
-from bochner.training.progress import Evaluation
+from bochner.training.progress import Evaluation, Progress
 
-MANY = 64  # numbers of a list from which on they are an array
-MANY_TEXTS = 1_024
+LONG_LIST = 64  # numbers; a longer list is stored as an array
+LONG_TEXT_LIST = 1_024
 LONGEST_NAME = 120
-LOOK = ("step", "rows", "loss")
-DROPPED = {"callbacks": None, "expansion": None}  # of estimators, and of the progress of a fit
+EVALUATION = ("step", "rows", "loss")  # the fields of `Evaluation`
 SPARSE = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
 
 
 def state_of(value: Any) -> dict[str, Any]:
-    """Return what a record is made of, as in a pickle, without what it can find again."""
+    """Return the fields of a record as `pickle` would store them, without cached properties."""
     kind = type(value)
     if getattr(kind, "__getstate__", None) is not object.__getstate__:
         return dict(value.__getstate__() or {})
@@ -46,16 +46,16 @@ def state_of(value: Any) -> dict[str, Any]:
 
 @dataclass
 class Encoder:
-    """Turns values into JSON; `records` and `arrays` fill up on the way."""
+    """Turns values into JSON, and collects the `records` and `arrays` that they refer to."""
 
     records: list[dict[str, Any]] = field(default_factory=list)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     _numbers: dict[int, int | None] = field(default_factory=dict)
     _names: dict[Any, str] = field(default_factory=dict)
-    _alive: list[Any] = field(default_factory=list)  # so that no identity is used twice
+    _alive: list[Any] = field(default_factory=list)  # so that no `id` is used again
 
     def __call__(self, value: Any, path: str = "") -> Any:
-        """Return the JSON of a value that lies at a path of names."""
+        """Return the JSON of a value; `path` is its place in the model."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -66,16 +66,16 @@ class Encoder:
         return self._record(value, path)
 
     def array(self, value: NDArray[Any], path: str) -> str:
-        """Return the name under which a C-contiguous array is stored, once for the same memory."""
+        """Store a C-contiguous array and return its name; the same memory is stored once."""
         key = (value.__array_interface__["data"][0], value.shape, value.dtype.str)
         if value.size == 0 or key not in self._names:
-            name = self._free(path)
+            name = self._unused_name(path)
             self._alive.append(value)
             self.arrays[name] = self._names[key] = value  # type: ignore[assignment]
             self._names[key] = name
         return self._names[key]
 
-    def _free(self, path: str) -> str:
+    def _unused_name(self, path: str) -> str:
         path = path[:LONGEST_NAME] or "array"
         name, count = path, 1
         while name in self.arrays:
@@ -94,21 +94,20 @@ class Encoder:
             raise ValueError(_refusal(value, path))
         self._alive.append(value)
         self._numbers[id(value)] = None
-        told = {}
-        for key, part in state_of(value).items():
-            part = DROPPED[key] if _is_dropped(value, key) else part
-            told[key] = self(part, f"{path}.{key}" if path else key)
-        if (wrong := misfit(type(value), state_of(value))) is not None:
+        state = {k: None if _is_dropped(value, k) else v for k, v in state_of(value).items()}
+        encoded = {key: self(v, f"{path}.{key}" if path else key) for key, v in state.items()}
+        if (wrong := type_error(type(value), state)) is not None:
             raise ValueError(f"{path or type(value).__name__} cannot be saved: {wrong}.")
         self._numbers[id(value)] = len(self.records)
-        self.records.append({"class": name, "fields": told})
+        self.records.append({"class": name, "fields": encoded})
         return {"record": len(self.records) - 1}
 
 
 def _is_dropped(value: Any, key: str) -> bool:
-    return (key == "callbacks" and not isinstance(getattr(value, key), tuple)) or (
-        key == "expansion" and callable(getattr(value, key, None)) and hasattr(value, "reason")
-    )
+    """Whether a field is Python code: the callbacks of an estimator, or a `Progress.expansion`."""
+    if isinstance(value, Progress):
+        return key == "expansion"
+    return isinstance(value, BaseEstimator) and key == "callbacks"
 
 
 def _refusal(value: Any, path: str) -> str:
@@ -123,29 +122,29 @@ def _refusal(value: Any, path: str) -> str:
 
 
 def _list(encoder: Encoder, value: list[Any], path: str) -> Any:
-    kinds = set(map(type, value)) if len(value) >= MANY else set()
+    kinds = set(map(type, value)) if len(value) >= LONG_LIST else set()
     if kinds == {float}:
         return {"floats": encoder.array(np.array(value), path)}
     if kinds == {int} and all(abs(number) < 1 << 62 for number in value):
         return {"ints": encoder.array(np.array(value, np.int64), path)}
-    if kinds == {str} and len(value) >= MANY_TEXTS:
-        return {"words": _words(encoder, value, path)}
+    if kinds == {str} and len(value) >= LONG_TEXT_LIST:
+        return {"words": _texts(encoder, value, path)}
     if kinds in ({float, type(None)}, {type(None)}):
         known = np.array([number is not None for number in value])
         numbers = np.array([0.0 if number is None else number for number in value])
         return {"some": [encoder.array(numbers, path), encoder.array(known, f"{path} known")]}
-    if kinds == {Evaluation}:  # a long fit has looked at held-out rows a million times
-        told = {name: [getattr(one, name) for one in value] for name in LOOK}
-        return {"looks": {name: encoder(told[name], f"{path}.{name}") for name in LOOK}}
+    if kinds == {Evaluation}:  # a long fit has a million of them
+        columns = {name: [getattr(one, name) for one in value] for name in EVALUATION}
+        return {"looks": {name: encoder(columns[name], f"{path}.{name}") for name in EVALUATION}}
     return [encoder(part, f"{path}[{place}]") for place, part in enumerate(value)]
 
 
-def _words(encoder: Encoder, value: list[str], path: str) -> list[str]:
-    """Return the names of two arrays: the texts one after the other, and where each ends."""
-    words = [text.encode("utf-8", "surrogatepass") for text in value]
-    signs = np.frombuffer(bytearray(b"".join(words)), np.uint8)
-    ends = np.cumsum([len(word) for word in words], dtype=np.int64)
-    return [encoder.array(signs, path), encoder.array(ends, f"{path} ends")]
+def _texts(encoder: Encoder, value: list[str], path: str) -> list[str]:
+    """Return the names of two arrays: all texts in UTF-8, joined, and the end of each."""
+    texts = [text.encode("utf-8", "surrogatepass") for text in value]
+    joined = np.frombuffer(bytearray(b"".join(texts)), np.uint8)
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    return [encoder.array(joined, path), encoder.array(ends, f"{path} ends")]
 
 
 def _tuple(encoder: Encoder, value: tuple[Any, ...], path: str) -> Any:
@@ -173,8 +172,8 @@ def _sparse(encoder: Encoder, value: Any, path: str) -> Any:
     if type(value).__name__ not in SPARSE:
         raise ValueError(f"{path} is a {type(value).__name__}; give sparse rows as a CSR array.")
     parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
-    told = {name: encoder(part, f"{path}.{name}") for name, part in parts.items()}
-    return {"sparse": {"kind": type(value).__name__, "shape": list(value.shape)} | told}
+    arrays = {name: encoder(part, f"{path}.{name}") for name, part in parts.items()}
+    return {"sparse": {"kind": type(value).__name__, "shape": list(value.shape)} | arrays}
 
 
 def _scalar(encoder: Encoder, value: np.generic, path: str) -> Any:

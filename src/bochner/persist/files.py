@@ -1,4 +1,4 @@
-"""Model files: save, load and look at a model without pickle."""
+"""Save and load a model, and read the header of its file."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from bochner.persist import container
 from bochner.persist.container import ModelFileError
 from bochner.persist.decoding import Decoder
 from bochner.persist.encoding import Encoder
-from bochner.persist.header import VERSION, Header, about, header_of, told
+from bochner.persist.header import VERSION, Header, describe, header_of, parse_text
 from bochner.persist.replacing import replacing
 
 Path = str | os.PathLike[str]
 
 
 def save(model: Any, path: Path, *, summary: dict[str, Any] | None = None) -> None:
-    """Write a model into one file, which any safetensors reader can open.
+    """Save a model in one file, which any safetensors reader can open.
 
-    The file is written under another name first and then renamed: if anything fails, the file that
-    was there before is still there. Callbacks are left out, and kernels that are made of Python
-    functions are refused, since a file holds no code.
+    The file is written under a temporary name and then renamed: if anything fails, an earlier file
+    of this name is unchanged. Callbacks are left out. Models with kernels made of Python functions
+    are refused, since a file holds no code.
 
     Parameters
     ----------
     model : estimator
         Any estimator of this library, fitted or not.
     path : str or path
-        Where to; a file that is there is replaced.
+        The file to write; an existing file is replaced.
     summary : dict or None
-        Plain values to be kept in the header beside what is known of the fit.
+        Plain values to add to the summary of the fit in the header.
 
     Examples
     --------
@@ -50,8 +50,8 @@ def save(model: Any, path: Path, *, summary: dict[str, Any] | None = None) -> No
     True
     """
     encoder = Encoder()
-    known = {"version": VERSION, "about": about(model, summary), "model": encoder(model)}
-    text = json.dumps(known | {"records": encoder.records}, allow_nan=False, separators=(",", ":"))
+    head = {"version": VERSION, "about": describe(model, summary), "model": encoder(model)}
+    text = json.dumps(head | {"records": encoder.records}, allow_nan=False, separators=(",", ":"))
     with replacing(path) as file:
         container.write(file, text, encoder.arrays)
 
@@ -59,8 +59,8 @@ def save(model: Any, path: Path, *, summary: dict[str, Any] | None = None) -> No
 def load(path: Path) -> Any:
     """Return the model in a file.
 
-    Nothing in the file is run, and nothing of it is believed before it has been checked: the sizes,
-    the digest, the names and types of all parts, and that they go together.
+    No code in the file is run. The sizes, the digest, the names and types of all parts, and that
+    the parts agree are checked before anything is computed with them.
 
     Raises
     ------
@@ -68,11 +68,11 @@ def load(path: Path) -> Any:
         If the file is truncated, altered, of another kind, or of a newer version.
     """
     with _named(path), open(path, "rb") as file:
-        known = container.contents(file)
-        text = told(known)
-        decoder = Decoder(container.arrays(file, known))
+        contents = container.read_contents(file)
+        text = parse_text(contents)
+        decoder = Decoder(container.read_arrays(file, contents))
         for record in text["records"]:
-            decoder.record(record)
+            decoder.add(record)
         model = decoder(text["model"])
         if not isinstance(model, BaseEstimator | TwoSampleTest):
             raise ModelFileError("The file holds no model.")
@@ -80,17 +80,17 @@ def load(path: Path) -> Any:
 
 
 def read_header(path: Path) -> Header:
-    """Return what a model file says of its model, without reading its arrays.
+    """Return the description of the model in a file, without reading its arrays.
 
-    The digest is not checked, since that takes all bytes of the file: `load` does.
+    The digest is not checked, since that needs all bytes of the file; `load` checks it.
     """
     with _named(path), open(path, "rb") as file:
-        return header_of(container.contents(file), os.fstat(file.fileno()).st_size)
+        return header_of(container.read_contents(file), os.fstat(file.fileno()).st_size)
 
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Let an error begin with the name of the file that it is about."""
+    """Put the name of the file at the beginning of an error."""
     try:
         yield
     except ModelFileError as error:

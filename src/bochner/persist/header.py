@@ -1,4 +1,4 @@
-"""Header: what a model file says of its model, without the arrays."""
+"""The header of a model file: a description of the model that is read without its arrays."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import sklearn
 
 import bochner
 from bochner.component import Component
-from bochner.persist.container import Contents, ModelFileError, parsed
+from bochner.persist.container import Contents, ModelFileError, parse_json
 
 MOST_LISTED = 50_000
-VERSION = 1
+VERSION = 1  # of the format
 
 
-def about(model: Any, summary: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what there is to say of a model."""
+def describe(model: Any, summary: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the description of a model for its header."""
     known = vars(model)
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     names = known.get("feature_names_in_")
@@ -28,21 +28,21 @@ def about(model: Any, summary: dict[str, Any] | None) -> dict[str, Any]:
     columns = known.get("n_features_in_")
     return {
         "model": type(model).__name__,
-        "parameters": {k: plain(v) for k, v in parameters.items() if k != "callbacks"},
+        "parameters": {k: as_json(v) for k, v in parameters.items() if k != "callbacks"},
         "columns": None if columns is None else int(columns),
-        "names": plain(names if table is None else np.array(table.names, object)),
+        "names": as_json(names if table is None else np.array(table.names, object)),
         "categories": {} if table is None else _categories(table),
-        "labels": plain(known.get("classes_")),
+        "labels": as_json(known.get("classes_")),
         "scaling": _scaling(known.get("scaling_")),
         "libraries": libraries(),
-        "summary": _summary(known) | {k: plain(v) for k, v in (summary or {}).items()},
+        "summary": _summary(known) | {k: as_json(v) for k, v in (summary or {}).items()},
         "unfinished": bool(known.get("_unfinished", False)),
         "can_go_on": training is not None or known.get("_sums") is not None,
     }
 
 
 def libraries() -> dict[str, str]:
-    """Return the versions of what makes the bits of a model."""
+    """Return the versions of the libraries that a model depends on."""
     return {
         "bochner": bochner.__version__,
         "numpy": np.__version__,
@@ -52,24 +52,24 @@ def libraries() -> dict[str, str]:
     }
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it, for people: what cannot be is told in words."""
+def as_json(value: Any) -> Any:
+    """Return a value as JSON for people; a value that JSON does not have becomes a phrase."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return as_json(value.item())
     if isinstance(value, int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
     if isinstance(value, np.ndarray):
-        return plain(value.tolist()) if value.size <= MOST_LISTED else f"array {value.shape}"
+        return as_json(value.tolist()) if value.size <= MOST_LISTED else f"array {value.shape}"
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [as_json(part) for part in value]
     if isinstance(value, dict):
-        return {str(key): plain(part) for key, part in value.items()}
+        return {str(key): as_json(part) for key, part in value.items()}
     if isinstance(value, Component) and is_dataclass(value):
-        parts = {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        parts = {one.name: as_json(getattr(value, one.name)) for one in fields(value)}
         return {"class": type(value).__name__} | parts
     return f"a {type(value).__name__}"
 
@@ -77,7 +77,7 @@ def plain(value: Any) -> Any:
 def _categories(table: Any) -> dict[str, list[str]]:
     pairs = zip(table.names, table.categories, strict=True)
     known = {str(name): list(texts) for name, texts in pairs if texts is not None}
-    share = MOST_LISTED // max(len(known), 1)  # which every column has of those that are listed
+    share = MOST_LISTED // max(len(known), 1)  # for each column
     return {name: _shortened(texts, share) for name, texts in known.items()}
 
 
@@ -89,11 +89,11 @@ def _shortened(texts: list[str], most: int) -> list[str]:
 def _scaling(scaling: Any) -> dict[str, Any] | None:
     if scaling is None:
         return None
-    return {"location": plain(scaling.location), "factor": plain(scaling.factor)}
+    return {"location": as_json(scaling.location), "factor": as_json(scaling.factor)}
 
 
 def _summary(known: dict[str, Any]) -> dict[str, Any]:
-    """Return how the fit went, as far as the estimator tells."""
+    """Return a summary of the fit from the attributes of the estimator."""
     history, training = known.get("history_") or {}, known.get("_training")
     found: dict[str, Any] = {
         "passes": known.get("n_iter_"),
@@ -105,10 +105,10 @@ def _summary(known: dict[str, Any]) -> dict[str, Any]:
     for name in ("seconds", "loss", "held_out_loss"):
         values = [value for value in history.get(name, ()) if value is not None]
         found[name] = values[-1] if values else None
-    return {name: plain(value) for name, value in found.items() if value is not None}
+    return {name: as_json(value) for name, value in found.items() if value is not None}
 
 
-PLAIN: dict[str, Any] = {
+TYPES: dict[str, Any] = {
     "model": str,
     "parameters": dict,
     "columns": int | None,
@@ -125,7 +125,7 @@ PLAIN: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class StoredArray:
-    """An array of a file: its name, dtype, shape and bytes."""
+    """Name, dtype, shape and size in bytes of an array in a file."""
 
     name: str
     dtype: str
@@ -135,39 +135,40 @@ class StoredArray:
 
 @dataclass(frozen=True)
 class Header:
-    """What a model file says of its model.
+    """The description of the model in a file.
 
     Attributes
     ----------
     version : int
-        Of the format.
+        The version of the file format.
     model : str
         The class of the estimator.
     parameters : dict
         Its parameters; components are dicts with their class and their parameters.
     columns : int or None
-        How many columns rows have.
+        The number of columns of the rows.
     names : list of str or None
-        Their names, if they have any.
+        The names of the columns, if they have any.
     categories : dict
-        For each column of text its categories.
+        The categories of each column of text.
     labels : list or None
         The classes of a classifier.
     scaling : dict or None
         Location and factor of each column, if columns are scaled.
     libraries : dict
-        The versions by which the file was written.
+        The versions of the libraries that wrote the file.
     digest : str
         Of all other bytes of the file; `load` checks it, `read_header` does not.
     summary : dict
-        How the fit went, and what was given to `save`.
+        How the fit went, and the summary given to `save`.
     arrays : list of StoredArray
+        The arrays of the file.
     bytes : int
-        The size of the file.
+        The size of the file in bytes.
     unfinished : bool
-        Whether this is a checkpoint of a fit that has not ended.
+        Whether this is a checkpoint of a fit that has not finished.
     can_go_on : bool
-        Whether `partial_fit`, or `fit` with `warm_start`, can go on with the model.
+        Whether `partial_fit`, or `fit` with `warm_start`, can continue to train the model.
     """
 
     version: int
@@ -191,9 +192,9 @@ class Header:
         return asdict(self)
 
 
-def told(known: Contents) -> dict[str, Any]:
-    """Return what the text of a file says, after a look at its version."""
-    text = parsed(known.text)
+def parse_text(contents: Contents) -> dict[str, Any]:
+    """Parse the text of a file and check the version of its format."""
+    text = parse_json(contents.text)
     version = text.get("version") if isinstance(text, dict) else None
     if type(version) is not int or version < 1:
         raise ModelFileError("The file does not say in which version of the format it is.")
@@ -209,14 +210,14 @@ def told(known: Contents) -> dict[str, Any]:
     return text  # type: ignore[no-any-return]
 
 
-def header_of(known: Contents, size: int) -> Header:
-    """Return the header of a file of so many bytes."""
-    about = told(known)["about"]
-    if not isinstance(about, dict) or set(about) != set(PLAIN):
+def header_of(contents: Contents, size: int) -> Header:
+    """Return the header of a file of `size` bytes."""
+    about = parse_text(contents)["about"]
+    if not isinstance(about, dict) or set(about) != set(TYPES):
         raise ModelFileError("What the header says of the model is not complete.")
-    for name, kind in PLAIN.items():
+    for name, kind in TYPES.items():
         if not isinstance(about[name], kind):
             raise ModelFileError(f"What the header says of {name!r} is not as it should be.")
-    arrays = [StoredArray(p.name, str(p.dtype), p.shape, p.end - p.begin) for p in known.places]
-    rest = {"version": VERSION, "digest": known.digest, "arrays": arrays, "bytes": size}
+    arrays = [StoredArray(p.name, str(p.dtype), p.shape, p.end - p.begin) for p in contents.places]
+    rest = {"version": VERSION, "digest": contents.digest, "arrays": arrays, "bytes": size}
     return Header(**(about | rest))

@@ -1,4 +1,4 @@
-"""Export of models with a dense map to ONNX."""
+"""Export models with dense features to ONNX."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from bochner.persist.files import Path
 from bochner.persist.replacing import replacing
 
 OPSET = 17
-MOST_NUMBERS = 1 << 26  # of the constants of a map
+MOST_NUMBERS = 1 << 26  # in the constants of a feature map
 DOUBLE = 11  # of onnx.TensorProto
 
 
 class Graph:
-    """Nodes and constants of a graph that computes in double precision."""
+    """The nodes and constants of an ONNX graph that computes in double precision."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
     def add(self, operator: str, *inputs: str, options: dict[str, Any] | None = None) -> str:
-        """Return the name of what an operator makes of its inputs."""
+        """Add an operator; return the name of its output."""
         from onnx import helper
 
         name = f"{operator.lower()}_{len(self.nodes)}"
@@ -43,7 +43,7 @@ class Graph:
         return name
 
     def constant(self, value: Any, dtype: Any = np.float64) -> str:
-        """Return the name of a constant."""
+        """Add a constant; return its name."""
         from onnx import numpy_helper
 
         array: NDArray[Any] = np.asarray(value, dtype)
@@ -52,19 +52,19 @@ class Graph:
         return name
 
     def rename(self, name: str, wanted: str) -> None:
-        """Give what was made a name by which users know it."""
+        """Give an output a name for users."""
         from onnx import helper
 
         self.nodes.append(helper.make_node("Identity", [name], [wanted]))
 
     def sum_of_columns(self, name: str, axis: int) -> str:
-        """Return sums over an axis, which stays as one of length 1."""
+        """Add the sum over an axis, which is kept with length 1; return its name."""
         axes = self.constant([axis], np.int64)
         return self.add("ReduceSum", name, axes, options={"keepdims": 1})
 
 
 def functions(graph: Graph, basis: Any, X: str, count: int) -> str:
-    """Return the first so many functions of a basis at rows, (rows, count)."""
+    """Add the first `count` functions of a basis at rows, (rows, count); return their name."""
     if isinstance(basis, WaveBasis):
         return _waves(graph, basis, X, np.arange(-(-count // basis.waves)), count)
     if isinstance(basis, SelectedBasis) and isinstance(basis.inner, FourierBasis):
@@ -87,7 +87,7 @@ def _centred(graph: Graph, rows: Centring, X: str) -> str:
 
 
 def _waves(graph: Graph, basis: WaveBasis, X: str, draws: NDArray[Any], count: int) -> str:
-    """Return a cos(2 pi t), or cosines and sines in turns, of turns t = x'W + b."""
+    """Add a cos(2 pi t), or alternating cosines and sines, with t = x'W + b; return their name."""
     last = int(draws[-1]) + 1 if len(draws) else 0
     _require_room(basis.n_columns * last)
     still = np.zeros((1, basis.n_columns), basis.dtype)
@@ -100,7 +100,7 @@ def _waves(graph: Graph, basis: WaveBasis, X: str, draws: NDArray[Any], count: i
     if isinstance(basis, PhaseBasis):
         waves = graph.add("Cos", phases)
     else:
-        # Every frequency is there twice: sin(z) is cos(z - pi / 2).
+        # Each frequency is used twice: sin(z) = cos(z - pi / 2).
         twice = graph.constant(np.repeat(np.arange(len(draws)), 2)[:count], np.int64)
         quarter = np.tile([0.0, -pi / 2], len(draws))[None, :count]
         phases = graph.add("Gather", phases, twice, options={"axis": 1})
@@ -109,7 +109,7 @@ def _waves(graph: Graph, basis: WaveBasis, X: str, draws: NDArray[Any], count: i
 
 
 def _selected(graph: Graph, basis: SelectedBasis, X: str, count: int) -> str:
-    assert isinstance(basis.inner, FourierBasis)  # the caller has looked
+    assert isinstance(basis.inner, FourierBasis)  # checked by the caller
     size = basis.atom * len(basis.chosen)
     waves = _waves(graph, basis.inner, X, basis.chosen, size)
     scales = np.repeat(np.asarray(basis.scales, np.float64), basis.atom)[None]
@@ -127,7 +127,7 @@ def _centers(graph: Graph, basis: CenterBasis, X: str, count: int) -> str:
 
 
 def _values(graph: Graph, kernel: Any, X: str, centers: NDArray[np.float64]) -> str:
-    """Return k(x, c), (rows, centres)."""
+    """Add k(x, c), (rows, centres); return its name."""
     if isinstance(kernel, ColumnScaled):
         scales = np.asarray(kernel.scales, np.float64)[None]
         divided = graph.add("Div", X, graph.constant(scales))
@@ -177,7 +177,7 @@ def _require_room(numbers: int) -> None:
 
 
 def predictions(graph: Graph, model: Any, f: str) -> list[str]:
-    """Name what a model makes of its function: what `predict` gives, and probabilities."""
+    """Add the outputs of a model given those of its function; return their names."""
     targets = model._setup.targets
     if isinstance(targets, Numbers):
         graph.rename(_restored(graph, targets, f), "predictions")
@@ -192,7 +192,7 @@ def predictions(graph: Graph, model: Any, f: str) -> list[str]:
 
 
 def _restored(graph: Graph, targets: Numbers, f: str) -> str:
-    """Return predictions with two axes, or three where there are several of a target."""
+    """Add predictions with two axes, or three if each target has several; return their name."""
     if targets.copies is None:
         return f
     shape = graph.constant([-1, targets.outputs // targets.copies, targets.copies], np.int64)
@@ -221,9 +221,13 @@ def _classes(graph: Graph, model: Any, targets: Labels, f: str) -> list[str]:
 
 
 def _probabilities(graph: Graph, loss: Any, calibration: Any, targets: Labels, f: str) -> str:
-    own = _own(graph, loss, targets.outputs, f) if isinstance(loss, Probabilistic) else None
+    own = (
+        _log_probabilities(graph, loss, targets.outputs, f)
+        if isinstance(loss, Probabilistic)
+        else None
+    )
     if calibration.rows == 0:
-        assert own is not None  # others have none
+        assert own is not None  # the others have no probabilities
         return graph.add("Exp", own)
     columns = f
     if targets.outputs == 1:
@@ -234,8 +238,8 @@ def _probabilities(graph: Graph, loss: Any, calibration: Any, targets: Labels, f
     return graph.add("Softmax", scores, options={"axis": 1})
 
 
-def _own(graph: Graph, loss: Any, outputs: int, f: str) -> str:
-    """Return the logarithms of the probabilities that a loss has by itself."""
+def _log_probabilities(graph: Graph, loss: Any, outputs: int, f: str) -> str:
+    """Add the log probabilities of a loss without calibration; return their name."""
     both = f
     if outputs == 1:
         both = graph.add("MatMul", f, graph.constant([[-1.0, 1.0]]))
@@ -256,7 +260,7 @@ def _log_one_plus_exp(graph: Graph, z: str) -> str:
 
 
 def _shares(graph: Graph, both: str, classes: int) -> str:
-    """Return log of (1 + f) / 2 as a share of the sum, with a hyperbola below a floor."""
+    """Add the log of (1 + f) / 2 divided by its sum, with a hyperbola below a floor."""
     floor = DOUBT / classes
     half, least = graph.constant(0.5), graph.constant(floor)
     p = graph.add("Mul", graph.add("Add", both, graph.constant(1.0)), half)
@@ -266,26 +270,26 @@ def _shares(graph: Graph, both: str, classes: int) -> str:
 
 
 def to_onnx(model: Any, path: Path) -> None:
-    """Write a model as an ONNX file, for models whose map is dense: waves, centres, Nystroem.
+    """Write a model with dense features (Fourier features, centres, Nystroem) as an ONNX file.
 
-    The input "X" is (rows, columns) of float32 or, in the file, whatever is cast to it; the graph
-    computes in double precision. What is missing (NaN) is filled in, and columns are scaled, as by
-    the model. Outputs are "predictions"; or "labels" and "probabilities", or "scores" where the
-    model has no probabilities; or "features" of a transformer.
+    The input "X" is an array (rows, columns) of float32; the graph computes in double precision.
+    Missing values (NaN) are filled in and columns are scaled as the model does. The outputs are
+    "predictions" of a regressor; "labels" of a classifier with "probabilities", or with "scores" if
+    it has no probabilities; or "features" of a transformer.
 
     Parameters
     ----------
     model : fitted estimator
-        A kernel machine or a transformer. Bins, columns of text, learned maps of columns and
-        kernels other than Gaussian, Laplacian and polynomial at centres are refused.
+        A kernel machine or a transformer. Bins, columns of text, learned maps of columns, and at
+        centres kernels other than Gaussian, Laplacian and polynomial ones are refused.
     path : str or path
-        Where to; a file that is there is replaced as a whole.
+        The file to write; an existing file is replaced.
     """
     onnx = _onnx()
     check_is_fitted(model)
     graph = Graph()
     X = graph.add("Cast", "X", options={"to": DOUBLE})
-    names = _outputs(graph, model, _prepared(graph, model, X))
+    names = _outputs(graph, model, _preprocess(graph, model, X))
     made = _file(onnx, graph, names, int(model.n_features_in_))
     with replacing(path) as file:
         file.write(made.SerializeToString())
@@ -299,8 +303,8 @@ def _onnx() -> Any:
     return onnx
 
 
-def _prepared(graph: Graph, model: Any, X: str) -> str:
-    """Return rows with what is missing filled in, scaled as the model scales them."""
+def _preprocess(graph: Graph, model: Any, X: str) -> str:
+    """Add the filling and scaling of rows as the model does it; return the name of the rows."""
     known = vars(model)
     if known.get("_table") is not None:
         raise ValueError("to_onnx is for columns of numbers; this model has columns of text.")

@@ -1,8 +1,9 @@
-# ruff: noqa: E501
-"""Registry: the classes that a model file may name, and no others.
+"""The classes that a model file may hold; a file that names any other class is refused.
 
-A class is known in files by its package and its name, "kernels.Gaussian": that it lives in
-`bochner.kernels.radial` stands in the table below, never in a file. A new class is one word here.
+A file names a class by its package and its name, "kernels.Gaussian". The module that defines it,
+`bochner.kernels.radial`, is in the table below and never in a file, so a class may move within its
+package. A new class is one word in this table: it declares its fields as a dataclass, and if they
+must agree with each other it is `Validated`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ MODULES = {
     "estimators.machines.quantile": "KernelQuantileRegressor",
     "estimators.machines.regressor": "KernelRegressor",
     "estimators.transformers.binning": "RandomBinning",
-    "estimators.transformers.fourier": "Fastfood OrthogonalFourier QuasiMonteCarloFourier RandomFourier",
+    "estimators.transformers.fourier": (
+        "Fastfood OrthogonalFourier QuasiMonteCarloFourier RandomFourier"
+    ),
     "estimators.transformers.histogram": "AdditiveHomogeneous HistogramFourier RandomLaplace",
     "estimators.transformers.inner_product": "ArcCosine RandomMaclaurin TensorSketch",
     "estimators.transformers.nystroem": "NystroemMap",
@@ -57,10 +60,14 @@ MODULES = {
     "features.drawings": "Fastfood Orthogonal Plain QuasiMonteCarlo StructuredOrthogonal",
     "features.random.additive": "AdditiveBasis AdditiveHomogeneous RandomAdditiveBasis Waves",
     "features.random.angular": "Harmonics HarmonicsBasis Rectified RectifiedBasis",
-    "features.random.combined": "ProductBasis ProductFeatures SeenBasis SeenFeatures SumBasis SumFeatures",
+    "features.random.combined": (
+        "ProductBasis ProductFeatures SeenBasis SeenFeatures SumBasis SumFeatures"
+    ),
     "features.random.exponential_fourier": "ExponentialFourier ExponentialFourierBasis",
     "features.random.fourier": "Fourier FourierBasis PhaseBasis RandomPhase",
-    "features.random.histogram_fourier": "AdditiveFeatures HistogramFourier Logarithms MappedCentring Roots Unmapped",
+    "features.random.histogram_fourier": (
+        "AdditiveFeatures HistogramFourier Logarithms MappedCentring Roots Unmapped"
+    ),
     "features.random.leverage": "Leverage SelectedBasis",
     "features.random.maclaurin": "Degrees Maclaurin MaclaurinBasis",
     "features.random.process": "ProcessFeatures",
@@ -70,15 +77,23 @@ MODULES = {
     "kernels.angular": "ArcCosine Zonal",
     "kernels.categorical": "Delta Overlap",
     "kernels.composite.algebra": "GeneralProduct GeneralScaled GeneralSum Product Scaled Sum",
-    "kernels.composite.transformed_rows": "ColumnScaled GeneralColumnScaled Mapped OnColumns ShiftInvariantOnColumns",
-    "kernels.exponentiated": "ExponentialSemigroup Exponentiated ReciprocalSemigroup Secant SkewedChiSquared",
+    "kernels.composite.transformed_rows": (
+        "ColumnScaled GeneralColumnScaled Mapped OnColumns ShiftInvariantOnColumns"
+    ),
+    "kernels.exponentiated": (
+        "ExponentialSemigroup Exponentiated ReciprocalSemigroup Secant SkewedChiSquared"
+    ),
     "kernels.given.function_kernel": "Precomputed",
     "kernels.histogram": "ChiSquared Hellinger Intersection JensenShannon",
     "kernels.inner_product": "DotProduct Exponential Polynomial",
-    "kernels.radial": "Cauchy EuclideanLaplacian ExponentialPower Gaussian Laplacian Matern RationalQuadratic",
+    "kernels.radial": (
+        "Cauchy EuclideanLaplacian ExponentialPower Gaussian Laplacian Matern RationalQuadratic"
+    ),
     "losses.classification": "Hinge Logistic Softmax SquaredHinge",
     "losses.densities": "DensityDual OneClass",
-    "losses.rounded_absolute": "Absolute EpsilonInsensitive Huber Quantile SquaredEpsilonInsensitive",
+    "losses.rounded_absolute": (
+        "Absolute EpsilonInsensitive Huber Quantile SquaredEpsilonInsensitive"
+    ),
     "losses.squared": "Squared",
     "posterior.feature_posterior": "FeaturePosterior FeatureSums",
     "posterior.function_posterior": "FunctionPosterior",
@@ -90,7 +105,9 @@ MODULES = {
     "solvers.averaged_weights": "AveragedWeights",
     "solvers.binning.averaged_gradient": "AveragedGradient AveragedGradientState",
     "solvers.binning.backfitting": "Backfitting BackfittingState BentRows SquaredRows",
-    "solvers.binning.coordinate_descent": "Active CoordinateDescent CoordinateDescentState FittedRows",
+    "solvers.binning.coordinate_descent": (
+        "Active CoordinateDescent CoordinateDescentState FittedRows"
+    ),
     "solvers.doubly_stochastic.coordinates": "Checked New Uniform",
     "solvers.doubly_stochastic.doubly_stochastic": "DoublyStochastic DoublyStochasticState",
     "solvers.doubly_stochastic.lazy_predictions": "Change LazyPredictions",
@@ -112,7 +129,7 @@ MODULES = {
     "tuning.tuning": "Tuning",
 }
 
-# Names in files of earlier versions, and what they are called now.
+# Names in files of earlier versions, and the present names of these classes.
 OLD_NAMES = {
     "estimators.Learned": "estimators.TunedKernel",
     "kernels.GeneralStretched": "kernels.GeneralColumnScaled",
@@ -129,7 +146,7 @@ OLD_NAMES = {
 
 @cache
 def modules() -> dict[str, tuple[str, str]]:
-    """Return module and class of every name that a file may hold."""
+    """Return the module and class name behind every name that a file may hold."""
     return {
         f"{module.partition('.')[0]}.{word}": (f"bochner.{module}", word)
         for module, words in MODULES.items()
@@ -138,12 +155,12 @@ def modules() -> dict[str, tuple[str, str]]:
 
 
 def name_of(kind: type[Any]) -> str | None:
-    """Return the name of a class in files, None if it is in none."""
+    """Return the name of a class in files, None if files do not hold it."""
     name = f"{kind.__module__.removeprefix('bochner.').partition('.')[0]}.{kind.__name__}"
     return name if modules().get(name) == (kind.__module__, kind.__name__) else None
 
 
 def class_of(name: str) -> type[Any] | None:
-    """Return the class of a name in a file, None if there is no such class."""
+    """Return the class that a file names, None if there is no such class."""
     place = modules().get(OLD_NAMES.get(name, name))
     return None if place is None else getattr(import_module(place[0]), place[1])

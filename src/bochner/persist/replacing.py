@@ -1,4 +1,4 @@
-"""Replacing: a file that is there as a whole, the old one or the new one, whatever happens."""
+"""Replace a file atomically: a reader sees the whole old file or the whole new one."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ NO_FILE = "It is a device or a pipe, which a file cannot replace. Choose another
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file of another name in the same folder, which takes the name at the end.
+    """Open a temporary file in the same folder, and rename it at the end.
 
-    It is on the disk before it does. Whatever fails, what was at the path is still there, and
-    nothing else is left behind.
+    The file is synchronised to the disk before it is renamed. If anything fails, the file at the
+    path is unchanged and the temporary file is removed.
     """
     target = Path(path)
     if target.exists() and not (target.is_file() or target.is_dir()):
@@ -38,7 +38,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     except OSError as error:
-        raise _told(error, target) from error
+        raise _with_remedy(error, target) from error
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -51,18 +51,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with suppress(OSError):
             os.unlink(name)
         if isinstance(error, OSError):
-            raise _told(error, target) from error
+            raise _with_remedy(error, target) from error
         raise
 
 
-def _told(error: OSError, target: Path) -> OSError:
-    """Return the error with a remedy, of the same type and number."""
+def _with_remedy(error: OSError, target: Path) -> OSError:
+    """Return an error of the same number whose message says what to do."""
     remedy = REMEDIES.get(error.errno or 0, f"{error.strerror}. Choose another path.")
     return OSError(error.errno, f"Nothing was written: {remedy}", str(target))
 
 
 def _mode(target: Path) -> int:
-    """Return the rights of the file that is replaced, or those of a new one."""
+    """Return the permissions of the file that is replaced, or those of a new file."""
     with suppress(OSError):
         return target.stat().st_mode & 0o777
     mask = os.umask(0)
@@ -71,7 +71,7 @@ def _mode(target: Path) -> int:
 
 
 def _sync(folder: Path) -> None:
-    """Have the new name on the disk as well, where folders can be synchronised."""
+    """Synchronise the new name to the disk, where the system can do this for folders."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -18,6 +18,7 @@ from bochner.features.basis import extend_and_encode
 from bochner.kernels import Kernel
 from bochner.posterior.posterior import Posterior, require_few, within
 from bochner.posterior.units import Units, require_mass, weights_of
+from bochner.records import Validated, require_sound
 
 MOST_FEATURES = 10_000  # 800 MB for their products, and as much for a factor of them
 LEAST_NOISE = 1e-8  # of k(x, x), for a row of mean weight: less is lost in the rounding of sums
@@ -27,7 +28,7 @@ PRECISION = 0.01  # of the logarithm of the noise
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureSums:
+class FeatureSums(Validated):
     """Sums over rows with features z_i, targets y_i about `origin` and weights w_i.
 
     `gram` is sum w z z', `cross` sum w z y', `plain` sum w z, `total` sum w y and `squares`
@@ -44,6 +45,20 @@ class FeatureSums:
     mass: float = 0.0
     logarithms: float = 0.0
     rows: int = 0
+
+    def validate(self) -> None:
+        """Check that all sums are of the same features and outputs."""
+        size, outputs = self.cross.shape if self.cross.ndim == 2 else (-1, -1)
+        shapes: dict[str, tuple[int, ...]] = {
+            "gram": (size, size),
+            "cross": (size, outputs),
+            "plain": (size,),
+            **dict.fromkeys(("origin", "total", "squares"), (outputs,)),
+        }
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            sound = array.shape == shape and array.dtype == np.float64
+            require_sound(sound, f"{name} has another shape")
 
     @classmethod
     def empty(cls, size: int, origin: NDArray[np.float64]) -> FeatureSums:
@@ -134,7 +149,7 @@ ROUNDING = 10 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class FeaturePosterior(Posterior):
+class FeaturePosterior(Posterior, Validated):
     r"""The posterior for k(x, x') = phi(x)'phi(x'), by a Cholesky factor of the features' products.
 
     With A = Z'WZ + noise I, Z the features of the rows, f has the mean phi(x)'A^-1 Z'W y and the
@@ -157,6 +172,16 @@ class FeaturePosterior(Posterior):
     sums: FeatureSums
     units: Units
     noises: NDArray[np.float64]
+
+    def validate(self) -> None:
+        """Check that basis, sums, units and noises are of the same features and outputs."""
+        size, outputs = self.sums.cross.shape
+        require_sound(self.basis.size == size, "sums and functions differ in number")
+        require_sound(self.noises.shape == (outputs,), "noises and outputs differ in number")
+        require_sound(bool(np.isfinite(self.sums.gram).all()), "its sums are not finite")
+        require_sound(bool((self.noises > 0).all()), "its noises are not positive")
+        fits = self.units.location.shape == (outputs,)
+        require_sound(fits, "units and outputs differ in number")
 
     @cached_property
     def factors(self) -> dict[float, NDArray[np.float64]]:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch, DataSource
 from bochner.data.transforms.transform import learning_batches
+from bochner.records import Validated, require_sound
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class Units(Validated):
     """What is subtracted from each output, and what it is divided by.
 
     A constant output has the deviation 1: there is nothing to divide by.
@@ -20,6 +21,11 @@ class Units:
 
     location: NDArray[np.float64]
     deviation: NDArray[np.float64]
+
+    def validate(self) -> None:
+        """Check that each output has a location and a deviation."""
+        require_sound(self.location.ndim == 1, "its location is no list")
+        require_sound(self.location.shape == self.deviation.shape, "its parts differ in length")
 
     @classmethod
     def none(cls, outputs: int) -> Units:

@@ -1,4 +1,4 @@
-"""Reports: one page that shows data, methods and predictions, and pictures for notebooks."""
+"""A report on one HTML page about data, models and predictions, and displays for notebooks."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bochner.report.report import Report
     from bochner.report.run import Run
 
-_PLACES = {
+_MODULES = {
     "Column": "data_summary",
     "ConfidenceDisplay": "band_displays",
     "DataSummary": "data_summary",
@@ -57,11 +57,11 @@ __all__ = [
 ]
 
 
-# `bochner evaluate` without a page needs neither matplotlib nor jinja2 (PEP 562).
+# Modules are imported when a name is used (PEP 562): only a page needs matplotlib and jinja2.
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Axes to draw on, and the packages that drawing needs."""
+"""Matplotlib axes, and the optional packages that drawing needs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def require() -> None:
         )
 
 
-def axes(given: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any:
-    """Return the axes that were given, or those of a new figure of pyplot."""
+def axes_or_new(given: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any:
+    """Return the given axes, or those of a new pyplot figure."""
     if given is not None:
         return given
     require()
@@ -31,7 +31,7 @@ def axes(given: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any:
 
 
 def plain_numbers(axis: Any) -> None:
-    """Write the numbers of a logarithmic axis as they are, also where few powers of ten are."""
+    """Label an axis with plain numbers; a short logarithmic axis also at 2 and 5 times 10^k."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     if axis.get_scale() == "log":

@@ -1,4 +1,4 @@
-"""Displays of bands: a mean with its interval, and quantiles within each other."""
+"""Displays of prediction bands: a mean with an interval, and nested quantiles."""
 
 from __future__ import annotations
 
@@ -6,45 +6,36 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bochner.report.axes import axes
-from bochner.report.pictures import some
-
-
-def along(X: Any, column: int) -> NDArray[np.float64]:
-    """Return a column of rows, dense, sparse or of a data frame."""
-    if hasattr(X, "iloc"):
-        return np.asarray(X.iloc[:, column], dtype=np.float64)
-    if hasattr(X, "toarray"):
-        return np.asarray(X[:, [column]].toarray()[:, 0], dtype=np.float64)
-    return np.asarray(X, dtype=np.float64)[:, column]
+from bochner.report.axes import axes_or_new
+from bochner.report.data_summary import column_values
+from bochner.report.pictures import evenly_spaced
 
 
 def sorted_rows(x: Any, *columns: Any) -> tuple[Any, ...]:
-    """Return x and columns, in the order of x and at most as many rows as a picture can show."""
+    """Return x and columns sorted by x, thinned to as many rows as a picture can show."""
     x = np.asarray(x, dtype=np.float64)
-    order = np.argsort(x, kind="stable")[some(len(x))]
-    found = [None if c is None else np.asarray(c, dtype=np.float64)[order] for c in columns]
-    return (x[order], *found)
+    order = np.argsort(x, kind="stable")[evenly_spaced(len(x))]
+    chosen = [None if c is None else np.asarray(c, dtype=np.float64)[order] for c in columns]
+    return (x[order], *chosen)
 
 
 class ConfidenceDisplay:
-    """The mean of a prediction along a column, and a band that holds a share of the truth.
+    """The mean of predictions along a column, with an interval around it.
 
     Parameters
     ----------
     x : array of n numbers
-        Where the predictions are: a column, or the rows' numbers.
+        The horizontal position of each row: a column, or the number of the row.
     mean, deviation : arrays of n numbers
     truth : array of n numbers or None
     level : float
-        The share that the band is to hold.
+        The share of the truth that the interval is meant to contain.
 
     Attributes
     ----------
     ax_, figure_
-        After `plot`, the axes and the figure drawn on.
+        The axes and the figure, after `plot`.
 
     Examples
     --------
@@ -63,8 +54,8 @@ class ConfidenceDisplay:
         columns = sorted_rows(x, mean, deviation, truth)
         self.x, self.mean, self.deviation, self.truth = columns
         self.level = level
-        reach = norm.ppf(0.5 + level / 2) * np.asarray(self.deviation)
-        self.low, self.high = self.mean - reach, self.mean + reach
+        half = norm.ppf(0.5 + level / 2) * np.asarray(self.deviation)
+        self.low, self.high = self.mean - half, self.mean + half
 
     @classmethod
     def from_estimator(
@@ -77,13 +68,13 @@ class ConfidenceDisplay:
         level: float = 0.9,
         ax: Any = None,
     ) -> ConfidenceDisplay:
-        """Draw what a Gaussian process says about rows, along one of their columns.
+        """Draw the predictions of a Gaussian process along one of the columns.
 
-        The band is that of observations: the noise of the process, if it has one, is in it.
+        The interval is that of observations: it includes the noise, if the model has one.
         """
         mean, deviation = estimator.predict(X, return_std=True)
         deviation = np.sqrt(np.square(deviation) + getattr(estimator, "noise_", 0.0))
-        return cls(along(X, column), mean, deviation, truth=y, level=level).plot(ax=ax)
+        return cls(column_values(X, column), mean, deviation, truth=y, level=level).plot(ax=ax)
 
     @classmethod
     def from_predictions(
@@ -96,13 +87,13 @@ class ConfidenceDisplay:
         level: float = 0.9,
         ax: Any = None,
     ) -> ConfidenceDisplay:
-        """Draw predictions along x, or in the order of the mean."""
+        """Draw predictions along x, or sorted by their mean."""
         x = np.argsort(np.argsort(mean, kind="stable")) if x is None else x
         return cls(x, mean, deviation, truth=truth, level=level).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> ConfidenceDisplay:
-        """Draw the band, the mean and the truth; return self."""
-        ax = axes(ax)
+        """Draw the interval, the mean and the truth; return self."""
+        ax = axes_or_new(ax)
         ax.fill_between(self.x, self.low, self.high, alpha=0.25, lw=0, label=f"{self.level:.0%}")
         ax.plot(self.x, self.mean, label="mean")
         if self.truth is not None:
@@ -113,7 +104,7 @@ class ConfidenceDisplay:
 
 
 class QuantileDisplay:
-    """Predicted quantiles along a column: pairs of them are bands, a middle one is a line.
+    """Predicted quantiles along a column: pairs are bands, the middle one is a line.
 
     Parameters
     ----------
@@ -125,7 +116,7 @@ class QuantileDisplay:
     Attributes
     ----------
     ax_, figure_
-        After `plot`, the axes and the figure drawn on.
+        The axes and the figure, after `plot`.
 
     Examples
     --------
@@ -149,9 +140,9 @@ class QuantileDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any = None, *, column: int = 0, ax: Any = None
     ) -> QuantileDisplay:
-        """Draw what a `KernelQuantileRegressor` says about rows, along one of their columns."""
-        said = estimator.predict(X)
-        return cls(along(X, column), said, estimator.quantiles, truth=y).plot(ax=ax)
+        """Draw the predictions of a `KernelQuantileRegressor` along one of the columns."""
+        predicted = estimator.predict(X)
+        return cls(column_values(X, column), predicted, estimator.quantiles, truth=y).plot(ax=ax)
 
     @classmethod
     def from_predictions(
@@ -170,7 +161,7 @@ class QuantileDisplay:
 
     def plot(self, ax: Any = None) -> QuantileDisplay:
         """Draw bands, lines and the truth; return self."""
-        ax = axes(ax)
+        ax = axes_or_new(ax)
         count = len(self.quantiles)
         for low in range(count // 2):
             high = count - 1 - low

@@ -1,4 +1,4 @@
-"""DataSummary: rows, columns and the target, as a page shows them."""
+"""DataSummary: the rows, columns and target of a report."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Column:
-    """A column in a line: its name, kind, missing values, and its range or categories.
+    """A summary of a column: name, kind, missing values, and range or number of categories.
 
     Parameters
     ----------
     name, kind : str
-        The kind is a short word such as "number" or "category".
+        The kind is a noun such as "number" or "category".
     missing : int
+        The number of missing values.
     low, mean, high : float or None
-        Of a column of numbers.
+        The least, mean and greatest number of a numeric column.
     categories : int or None
-        How many different ones there are.
+        The number of categories.
 
     Examples
     --------
@@ -41,23 +42,23 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class DataSummary:
-    """What a page says about the data.
+    """A summary of the data for a report.
 
     Parameters
     ----------
     rows : int
-        Rows that were trained on, or looked at.
+        The number of training rows.
     columns : sequence of Column
     target : str
-        The name of what is predicted.
+        The name of the target.
     values : array
-        The target of the rows, or of a sample of them.
+        The targets of the rows, or of a sample of them.
     source : str or None
         Where the rows come from, such as the name of a file.
     test_rows : int or None
-        Rows that were predicted to judge the models.
+        The number of rows that the models were evaluated on.
     malformed : int
-        Rows that were left out because they could not be read.
+        The number of rows that were skipped because they could not be read.
 
     Examples
     --------
@@ -92,37 +93,38 @@ class DataSummary:
         names = [f"column {j}" for j in range(count)] if found is None else list(found)
         if len(names) != count:
             raise ValueError(f"There must be a name for each of {count} columns; got {len(names)}.")
-        X = X.tocsc() if hasattr(X, "tocsc") else X  # columns of sparse rows are far apart
-        columns = [_described(str(name), _values(X, j)) for j, name in enumerate(names)]
+        X = X.tocsc() if hasattr(X, "tocsc") else X  # for quick access to columns
+        columns = [_summarize(str(name), column_values(X, j, None)) for j, name in enumerate(names)]
         return cls(rows, columns, target, np.asarray(y), source, test_rows)
 
     @property
     def missing(self) -> int:
-        """All missing values."""
+        """The number of missing values in all columns."""
         return sum(column.missing for column in self.columns)
 
     @property
     def kinds(self) -> dict[str, int]:
-        """How many columns there are of each kind."""
+        """The number of columns of each kind."""
         found: dict[str, int] = {}
         for column in self.columns:
             found[column.kind] = found.get(column.kind, 0) + 1
         return found
 
 
-def _values(X: Any, j: int) -> NDArray[Any]:
+def column_values(X: Any, j: int, dtype: Any = np.float64) -> NDArray[Any]:
+    """Return a column of an array, of sparse rows or of a data frame."""
     if hasattr(X, "iloc"):
-        return np.asarray(X.iloc[:, j])
+        return np.asarray(X.iloc[:, j], dtype)
     if hasattr(X, "toarray"):
-        return np.asarray(X[:, [j]].toarray()[:, 0])
-    return np.asarray(X)[:, j]
+        return np.asarray(X[:, [j]].toarray()[:, 0], dtype)
+    return np.asarray(X, dtype)[:, j]
 
 
-def _described(name: str, values: NDArray[Any]) -> Column:
+def _summarize(name: str, values: NDArray[Any]) -> Column:
     if values.dtype.kind not in "biuf":
         present = [str(v) for v in values.tolist() if v is not None and v == v]
-        absent = len(values) - len(present)
-        return Column(name, "category", absent, categories=len(set(present)))
+        missing = len(values) - len(present)
+        return Column(name, "category", missing, categories=len(set(present)))
     numbers = values.astype(np.float64)
     known = numbers[np.isfinite(numbers)]
     missing = int(np.isnan(numbers).sum())

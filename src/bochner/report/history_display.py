@@ -1,4 +1,4 @@
-"""HistoryDisplay: learning curves."""
+"""HistoryDisplay: the learning curves of a fit."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.report.axes import axes, plain_numbers
+from bochner.report.axes import axes_or_new, plain_numbers
 
 MOST_POINTS = 240
-Against = Literal["seconds", "rows", "step", "pass_"]
-WORDS = {"seconds": "seconds", "rows": "rows seen", "step": "steps", "pass_": "passes"}
+Quantity = Literal["seconds", "rows", "step", "pass_"]
+LABELS = {"seconds": "seconds", "rows": "rows seen", "step": "steps", "pass_": "passes"}
 
 
 class HistoryDisplay:
-    """The training loss and the loss on held-out rows in the course of a fit; needs matplotlib.
+    """The loss on training rows and on held-out rows during a fit; needs matplotlib.
 
     Parameters
     ----------
     histories : mapping of names to histories
-        A history is what an estimator has as `history_`.
+        A history is the attribute `history_` of an estimator.
 
     Attributes
     ----------
     ax_, figure_
-        After `plot`, the axes and the figure drawn on.
+        The axes and the figure, after `plot`.
 
     Examples
     --------
@@ -45,10 +45,10 @@ class HistoryDisplay:
         estimator: Any,
         *,
         name: str | None = None,
-        against: Against = "seconds",
+        against: Quantity = "seconds",
         ax: Any = None,
     ) -> HistoryDisplay:
-        """Draw the course of a fitted estimator; return the display."""
+        """Draw the history of a fitted estimator; return the display."""
         name = type(estimator).__name__ if name is None else name
         history = getattr(estimator, "history_", None)
         if history is None:
@@ -65,7 +65,7 @@ class HistoryDisplay:
         name: str = "model",
         ax: Any = None,
     ) -> HistoryDisplay:
-        """Draw losses that were measured elsewhere, against seconds or else steps."""
+        """Draw losses that you give, against seconds, or against steps without them."""
         held_out = [None] * len(losses) if held_out_losses is None else held_out_losses
         history = {"step": range(1, len(losses) + 1), "loss": losses, "held_out_loss": held_out}
         if seconds is None:
@@ -73,59 +73,61 @@ class HistoryDisplay:
         return cls({name: {**history, "seconds": seconds}}).plot(ax=ax)
 
     def curve(
-        self, name: str, loss: str, against: Against = "seconds"
+        self, name: str, loss: str, against: Quantity = "seconds"
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return places and heights of a curve, where it is known."""
+        """Return x and y of a curve, without the points where the loss is not known."""
         history = self.histories[name]
-        heights = np.array([np.nan if v is None else v for v in history.get(loss, ())], dtype=float)
-        places = np.asarray(history.get(against, ()), dtype=float)
-        places = _in_one_time(places) if against == "seconds" else places
-        known = np.flatnonzero(np.isfinite(heights) & np.isfinite(places))
-        known = known[_first_known(heights[known]) :]
-        if loss == "held_out_loss":  # it stands in every line until the next look
-            known = known[np.diff(heights[known], prepend=np.nan) != 0]
-        return _thinned(places[known]), _thinned(heights[known])
+        y = np.array([np.nan if v is None else v for v in history.get(loss, ())], dtype=float)
+        x = np.asarray(history.get(against, ()), dtype=float)
+        x = _cumulative(x) if against == "seconds" else x
+        known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+        known = known[_first_known(y[known]) :]
+        if loss == "held_out_loss":  # repeated until the next evaluation
+            known = known[np.diff(y[known], prepend=np.nan) != 0]
+        return _thinned(x[known]), _thinned(y[known])
 
-    def plot(self, ax: Any = None, against: Against = "seconds") -> HistoryDisplay:
-        """Draw the curves; held-out rows have a line, training rows a thin one; return self."""
-        ax = axes(ax)
-        lowest: list[float] = []
+    def plot(self, ax: Any = None, against: Quantity = "seconds") -> HistoryDisplay:
+        """Draw the curves, that of training rows as a thin line; return self."""
+        ax = axes_or_new(ax)
+        losses: list[float] = []
         for name in self.histories:
-            lowest += self._draw(ax, name, against)
-        _scale(ax, lowest)
-        ax.set(xlabel=WORDS[against], ylabel="loss")
-        if lowest:
+            losses += self._draw(ax, name, against)
+        _set_scale(ax, losses)
+        ax.set(xlabel=LABELS[against], ylabel="loss")
+        if losses:
             ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw(self, ax: Any, name: str, against: Against) -> list[float]:
-        seen, losses = self.curve(name, "loss", against)
-        looked, held_out = self.curve(name, "held_out_loss", against)
+    def _draw(self, ax: Any, name: str, against: Quantity) -> list[float]:
+        x, losses = self.curve(name, "loss", against)
+        x_held_out, held_out = self.curve(name, "held_out_loss", against)
         label, colour = _label(name), None
         if held_out.size:
-            (line,) = ax.plot(looked, held_out, "o-", markersize=3, label=f"{label}, held out")
+            (line,) = ax.plot(x_held_out, held_out, "o-", markersize=3, label=f"{label}, held out")
             colour = line.get_color()
         if losses.size:
             thin = {"linewidth": 0.9, "alpha": 0.6} if held_out.size else {"marker": "."}
-            ax.plot(seen, losses, color=colour, label=f"{label}, training", **thin)
+            ax.plot(x, losses, color=colour, label=f"{label}, training", **thin)
         return [*losses, *held_out]
 
 
-def _in_one_time(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return seconds that never go back: a last pass and `partial_fit` count from 0 again."""
-    back = np.where(np.diff(seconds, prepend=0.0) < 0, np.concatenate([[0.0], seconds[:-1]]), 0.0)
-    return np.asarray(seconds + np.cumsum(back))
+def _cumulative(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return seconds that never decrease: a last pass and `partial_fit` count from 0 again."""
+    restart = np.where(
+        np.diff(seconds, prepend=0.0) < 0, np.concatenate([[0.0], seconds[:-1]]), 0.0
+    )
+    return np.asarray(seconds + np.cumsum(restart))
 
 
 def _first_known(losses: NDArray[np.float64]) -> int:
-    """Return where losses begin: solvers of whole passes say 0 until the first one has ended."""
+    """Return the index of the first loss: some solvers record 0 until the first pass ends."""
     positive = np.flatnonzero(losses > 0)
     return int(positive[0]) if positive.size else 0
 
 
-def _scale(ax: Any, losses: Sequence[float]) -> None:
-    """Choose a scale on which every loss has a place: one of exactly 0 has none among powers."""
+def _set_scale(ax: Any, losses: Sequence[float]) -> None:
+    """Set a logarithmic scale, one that is linear near 0 if a loss is exactly 0."""
     positive = [loss for loss in losses if loss > 0]
     if not positive or min(losses) < 0 or max(positive) < 3 * min(losses):
         return
@@ -145,4 +147,4 @@ def _thinned(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _label(name: str) -> str:
-    return name if not name.startswith("_") else f"\u200b{name}"  # else matplotlib hides it
+    return f"\u200b{name}" if name.startswith("_") else name  # matplotlib hides "_name"

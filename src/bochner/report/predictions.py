@@ -1,4 +1,4 @@
-"""Predictions beside the truth: labels, numbers and quantiles, and their scores."""
+"""Predicted labels, numbers and quantiles with the true ones, and their scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bochner.report.pictures import Picture, calibration, confusion, coverage, r
 
 @dataclass(frozen=True)
 class Score:
-    """A named number, and whether a lower or a higher one is better.
+    """A named score, and whether lower or higher is better.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class Score:
 
     @property
     def rank(self) -> float:
-        """A number that is lower for a better score; infinite for one that is not a number."""
+        """A number that is lower for a better score; infinite for NaN."""
         if math.isnan(self.value):
             return math.inf
         return self.value if self.better == "lower" else -self.value
 
     def beats(self, other: Score) -> bool:
-        """Whether this score is the better one of two of the same name."""
+        """Whether this score is better than another one of the same name."""
         return self.rank < other.rank
 
     def __str__(self) -> str:
@@ -50,12 +50,12 @@ class Score:
 
 
 def best(scores: Sequence[Score]) -> Score | None:
-    """Return the best of scores of the same name, None of none."""
+    """Return the best of several scores of the same name, None if there are none."""
     return min(scores, key=lambda score: score.rank, default=None)
 
 
 class Predictions(ABC):
-    """Truth and predictions of the same rows; the subclasses know how to judge and draw them."""
+    """True and predicted values of the same rows; the subclasses score and draw them."""
 
     task: ClassVar[str]
     truth: NDArray[Any]
@@ -63,18 +63,18 @@ class Predictions(ABC):
 
     @abstractmethod
     def scores(self) -> tuple[Score, ...]:
-        """Return how good the predictions are; the first score decides between runs."""
+        """Return the scores; runs are ranked by the first one."""
 
     @abstractmethod
     def pictures(self, name: str) -> tuple[Picture, ...]:
-        """Return what can be seen on the predictions; `name` tells the pictures of runs apart."""
+        """Return the pictures of the predictions; `name` must be unique on the page."""
 
     def __len__(self) -> int:
         return len(self.truth)
 
 
 def column(name: str, values: Any, rows: int | None = None) -> NDArray[Any]:
-    """Return values as an array with one entry for each row."""
+    """Return values as an array with one entry per row."""
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -101,7 +101,7 @@ def weights(values: Any, rows: int) -> NDArray[np.float64] | None:
 
 @dataclass(frozen=True, eq=False)
 class LabelPredictions(Predictions):
-    """Predicted labels beside the true ones.
+    """Predicted and true labels.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class LabelPredictions(Predictions):
     probabilities : array (n, number of classes) or None
         In the order of `classes`.
     classes : sequence of labels or None
-        All labels in order; None means those that occur.
+        All labels in order; None takes the labels that occur, sorted.
     weight : array of n numbers or None
 
     Examples
@@ -132,16 +132,16 @@ class LabelPredictions(Predictions):
         truth = column("truth", self.truth)
         predicted = column("predicted", self.predicted, rows)
         classes = _labels(truth, predicted, self.classes)
-        settled: dict[str, Any] = {"truth": truth, "predicted": predicted, "classes": classes}
+        values: dict[str, Any] = {"truth": truth, "predicted": predicted, "classes": classes}
         if self.probabilities is not None:
             shape = (rows, len(classes))
-            settled["probabilities"] = matrix("probabilities", self.probabilities, shape)
-        settled["weight"] = weights(self.weight, rows)
-        for name, value in settled.items():
+            values["probabilities"] = matrix("probabilities", self.probabilities, shape)
+        values["weight"] = weights(self.weight, rows)
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def scores(self) -> tuple[Score, ...]:
-        """Return error and balanced accuracy, with probabilities log loss and area under ROC."""
+        """Return error and balanced accuracy; with probabilities also log loss and ROC AUC."""
         from sklearn.metrics import recall_score
 
         error = float(np.average(self.truth != self.predicted, weights=self.weight))
@@ -161,11 +161,11 @@ class LabelPredictions(Predictions):
         from sklearn.metrics import roc_auc_score
 
         probabilities = self.probabilities
-        assert probabilities is not None  # the caller has looked
+        assert probabilities is not None  # checked by the caller
         places = _places(self.truth, self.classes)
         known = places >= 0
-        said = np.where(known, probabilities[np.arange(len(places)), places], 0.0)
-        loss = -np.log(np.clip(said, np.finfo(np.float64).eps, 1.0))
+        likelihood = np.where(known, probabilities[np.arange(len(places)), places], 0.0)
+        loss = -np.log(np.clip(likelihood, np.finfo(np.float64).eps, 1.0))
         found = (Score("log loss", float(np.average(loss, weights=self.weight))),)
         if len(self.classes) != 2 or len(np.unique(places[known])) != 2 or not known.all():
             return found
@@ -173,7 +173,7 @@ class LabelPredictions(Predictions):
         return (*found, Score("area under ROC", float(area), "higher"))
 
     def pictures(self, name: str) -> tuple[Picture, ...]:
-        """Return the confusion matrix and, with probabilities, their calibration."""
+        """Return the confusion matrix; with probabilities also the calibration curve."""
         counts = confusion(self.truth, self.predicted, self.classes, self.weight, name)
         if self.probabilities is None:
             return (counts,)
@@ -188,7 +188,7 @@ def _labels(truth: NDArray[Any], predicted: NDArray[Any], classes: Any) -> NDArr
 
 
 def _places(truth: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of each label among the classes, -1 for one that is not there."""
+    """Return the index of each label in the classes, -1 for an unknown label."""
     order = np.argsort(classes, kind="stable")
     place = np.clip(np.searchsorted(classes, truth, sorter=order), 0, len(classes) - 1)
     return np.where(classes[order[place]] == truth, order[place], -1)
@@ -199,7 +199,7 @@ LEVELS = np.linspace(0.05, 0.95, 19)
 
 @dataclass(frozen=True, eq=False)
 class NumberPredictions(Predictions):
-    """Predicted numbers beside the true ones.
+    """Predicted and true numbers.
 
     Parameters
     ----------
@@ -228,13 +228,13 @@ class NumberPredictions(Predictions):
         deviation = self.deviation
         if deviation is not None:
             deviation = column("deviation", deviation, len(truth)).astype(np.float64)
-        settled = {"truth": truth, "predicted": predicted, "deviation": deviation}
-        settled["weight"] = weights(self.weight, len(truth))
-        for name, value in settled.items():
+        values = {"truth": truth, "predicted": predicted, "deviation": deviation}
+        values["weight"] = weights(self.weight, len(truth))
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def scores(self) -> tuple[Score, ...]:
-        """Return RMSE, mean absolute error and R², with deviations likelihood and coverage."""
+        """Return RMSE, mean absolute error and R²; with deviations also the log likelihood."""
         error = self.truth - self.predicted
         squared = self._mean(error**2)
         spread = self._mean((self.truth - self._mean(self.truth)) ** 2)
@@ -246,7 +246,7 @@ class NumberPredictions(Predictions):
         return found if self.deviation is None else (*found, *self._of_deviations(error))
 
     def _of_deviations(self, error: NDArray[np.float64]) -> tuple[Score, ...]:
-        assert self.deviation is not None  # the caller has looked
+        assert self.deviation is not None  # checked by the caller
         deviation = np.maximum(self.deviation, np.finfo(np.float64).tiny)
         surprise = 0.5 * (error / deviation) ** 2 + np.log(deviation) + 0.5 * math.log(2 * math.pi)
         return (Score("negative log likelihood", self._mean(surprise)),)
@@ -255,24 +255,24 @@ class NumberPredictions(Predictions):
         return float(np.average(values, weights=self.weight))
 
     def pictures(self, name: str) -> tuple[Picture, ...]:
-        """Return the residuals and, with deviations, how many rows intervals hold."""
-        left = residuals(self.truth, self.predicted, name)
+        """Return the residuals; with deviations also the coverage of intervals."""
+        picture = residuals(self.truth, self.predicted, name)
         if self.deviation is None:
-            return (left,)
-        return (left, coverage(LEVELS, self._held(), "central intervals", name))
+            return (picture,)
+        return (picture, coverage(LEVELS, self._covered(), "central intervals", name))
 
-    def _held(self) -> NDArray[np.float64]:
-        """Return the share of rows within the central interval of each level."""
+    def _covered(self) -> NDArray[np.float64]:
+        """Return the share of rows in the central interval of each level."""
         from scipy.stats import norm
 
-        assert self.deviation is not None  # the caller has looked
-        off = np.abs(self.truth - self.predicted) / np.maximum(self.deviation, 1e-300)
-        return np.array([self._mean(off <= norm.ppf(0.5 + level / 2)) for level in LEVELS])
+        assert self.deviation is not None  # checked by the caller
+        error = np.abs(self.truth - self.predicted) / np.maximum(self.deviation, 1e-300)
+        return np.array([self._mean(error <= norm.ppf(0.5 + level / 2)) for level in LEVELS])
 
 
 @dataclass(frozen=True, eq=False)
 class QuantilePredictions(Predictions):
-    """Predicted quantiles beside the true numbers.
+    """Predicted quantiles and true numbers.
 
     Parameters
     ----------
@@ -300,13 +300,13 @@ class QuantilePredictions(Predictions):
         truth = column("truth", self.truth).astype(np.float64)
         quantiles = np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64))
         predicted = matrix("predicted", self.predicted, (len(truth), len(quantiles)))
-        settled: dict[str, Any] = {"truth": truth, "quantiles": quantiles, "predicted": predicted}
-        settled["weight"] = weights(self.weight, len(truth))
-        for name, value in settled.items():
+        values: dict[str, Any] = {"truth": truth, "quantiles": quantiles, "predicted": predicted}
+        values["weight"] = weights(self.weight, len(truth))
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def scores(self) -> tuple[Score, ...]:
-        """Return the mean pinball loss, and how far the outer quantiles' coverage is off."""
+        """Return the mean pinball loss, and the error of the coverage of the outer quantiles."""
         tau = np.asarray(self.quantiles)
         error = self.truth[:, None] - self.predicted
         loss = np.maximum(tau * error, (tau - 1) * error).mean(axis=1)
@@ -318,9 +318,9 @@ class QuantilePredictions(Predictions):
         return (*found, Score("coverage off by", float(off)))
 
     def pictures(self, name: str) -> tuple[Picture, ...]:
-        """Return the residuals of the middle quantile, and how many rows lie below each."""
+        """Return the residuals of the middle quantile, and the coverage of all quantiles."""
         tau = np.asarray(self.quantiles)
         middle = int(np.argmin(np.abs(tau - 0.5)))
         below = np.average(self.truth[:, None] <= self.predicted, axis=0, weights=self.weight)
-        left = residuals(self.truth, self.predicted[:, middle], name)
-        return (left, coverage(tau, below, "quantiles", name))
+        picture = residuals(self.truth, self.predicted[:, middle], name)
+        return (picture, coverage(tau, below, "quantiles", name))

@@ -1,4 +1,4 @@
-"""RelevanceDisplay: what columns are worth, as bars."""
+"""RelevanceDisplay: a bar chart of the relevance of columns."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.report.axes import axes_or_new
+
 MOST = 20
 
 
 class RelevanceDisplay:
-    """Bars of the most relevant columns with their deviation over resamples; needs matplotlib.
+    """Bars of the most relevant columns, with deviations over resamples; needs matplotlib.
 
     Parameters
     ----------
     relevance, deviation : arrays of n_columns numbers
-        By what share the error on held-out rows rises without a column.
+        The relative increase of the held-out error without a column.
     names : sequence of n_columns names or None
 
     Attributes
     ----------
     ax_, figure_
-        After `plot`, the axes and the figure drawn on.
+        The axes and the figure, after `plot`.
 
     Examples
     --------
@@ -54,7 +56,7 @@ class RelevanceDisplay:
         most: int = MOST,
         ax: Any = None,
     ) -> RelevanceDisplay:
-        """Draw what a fitted estimator has learned; return the display."""
+        """Draw the relevance that a fitted estimator has learned; return the display."""
         tuned = getattr(estimator, "tuning_", None)
         if tuned is None:
             raise ValueError(
@@ -69,16 +71,13 @@ class RelevanceDisplay:
         return [self.names[j] for j in self._order(most)]
 
     def plot(self, ax: Any = None, most: int = MOST) -> RelevanceDisplay:
-        """Draw the most relevant columns; return the display."""
-        from matplotlib import pyplot as plt  # an optional dependency
-
+        """Draw the most relevant columns; return self."""
         order = self._order(most)[::-1]
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6, 1 + 0.25 * len(order)), layout="constrained")
+        ax = axes_or_new(ax, (6.0, 1 + 0.25 * len(order)))
         heights = 100 * np.maximum(self.relevance[order], 0.0)
         ax.barh(range(len(order)), heights, xerr=100 * self.deviation[order])
         ax.set_yticks(range(len(order)), [str(self.names[j]) for j in order])
-        ax.set_xlabel("rise of the error without the column, %")
+        ax.set_xlabel("increase of the error without the column, %")
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,4 +1,4 @@
-"""Report: data, runs and pictures on one page that needs nothing else."""
+"""Report: one self-contained HTML page about data and models."""
 
 from __future__ import annotations
 
@@ -23,28 +23,27 @@ from bochner.wording import amount, duration
 
 MOST_BARS = 15
 MOST_CURVES = 6
-
 MOST_COLUMNS = 40
-MOST_DRAWN = 6  # runs whose predictions are drawn, the best ones
+MOST_DRAWN = 6  # runs, the best ones, whose predictions are drawn
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """One self-contained page about data and the runs of one or several models.
+    """One self-contained HTML page about data and the runs of one or several models.
 
     Parameters
     ----------
     title : str
     data : DataSummary
     runs : sequence of Run
-        At least one; the best comes first on the page.
+        At least one; the page shows the best one first.
     command : str or None
-        The command, or the lines of code, that this came from.
+        The command or the code that made the runs.
     seed : int or None
     digests : mapping of names to text
-        Fingerprints of files, such as that of the model.
+        Digests of files, such as the model file.
     notes : sequence of str
-        Sentences that stand at the end.
+        Sentences for the end of the page.
 
     Examples
     --------
@@ -76,17 +75,17 @@ class Report:
 
     @cached_property
     def runs_in_order(self) -> list[Run]:
-        """The runs, the best first; those that failed come last."""
+        """The runs, the best first and failed ones last."""
         return sorted(self.runs, key=_rank)
 
     @property
     def verdict(self) -> str:
-        """One line: which run is the best, by what, and what it took."""
+        """One line: the best run, its first score, its training time and the runner-up."""
         first, *others = self.runs_in_order
         if first.error is not None:
             return f"{first.name} failed: {first.error}" if not others else "Every run failed."
         if not first.scores:
-            return f"{first.name} was trained; it has not been judged."
+            return f"{first.name} was trained; it has not been evaluated."
         score = first.scores[0]
         took = "" if first.seconds is None else f" after {duration(first.seconds)} of training"
         line = f"{first.name}: {score.name} {score}{took}."
@@ -114,7 +113,7 @@ class Report:
         return str(environment.get_template("page.html").render(self._content()))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the page under a temporary name beside its place, then give it its own."""
+        """Write the page under a temporary name in the same folder, then rename it."""
         path = Path(path)
         if path.suffix.lower() not in {".html", ".htm"}:
             raise ValueError(f"A report is a page, so its name ends in .html; got {path}.")
@@ -151,7 +150,7 @@ class Report:
             "methods_picture": methods(good) if len(good) > 1 else None,
             "curves_picture": learning,
             "drawn": drawn,
-            "beside": alone and learning is not None,  # two pictures fill a line
+            "beside": alone and learning is not None,  # two pictures fill a row
             "versions": versions(),
         }
 
@@ -170,7 +169,7 @@ def _score_names(runs: Sequence[Run]) -> list[str]:
 
 
 def _leaders(runs: Sequence[Run]) -> set[Score]:
-    """Return the best score of each name, if there are several."""
+    """Return the best score of each name, if there are several runs."""
     if len(runs) < 2:
         return set()
     names = _score_names(runs)
@@ -214,7 +213,7 @@ def _bars(data: DataSummary) -> Picture:
 
 
 def methods(runs: Sequence[Run]) -> Picture | None:
-    """Draw the methods by time, error and memory."""
+    """Draw the methods by training time, error and memory."""
     display = ErrorAgainstTimeDisplay.from_runs(runs)
     if len(display.names) < 2:
         return None
@@ -222,14 +221,14 @@ def methods(runs: Sequence[Run]) -> Picture | None:
     with drawing() as (figure, ax):
         display.plot(ax=ax)
         svg = as_svg(figure, "methods")
-    caption = "To the left is quick, below is good."
+    caption = "Faster methods are on the left, better ones at the bottom."
     if any(memory is not None for memory in display.memory):
-        caption += " The area of a point is the memory that was taken."
+        caption += " The area of a point is in proportion to the peak memory."
     return Picture("Error against time", caption, svg)
 
 
 def curves(runs: Sequence[Run]) -> Picture | None:
-    """Draw the learning curves of runs that took more than one step."""
+    """Draw the learning curves of runs with more than one step."""
     histories = {
         shortened(run.name): run.history
         for run in runs[:MOST_CURVES]
@@ -245,7 +244,7 @@ def curves(runs: Sequence[Run]) -> Picture | None:
         )
         ax.get_legend().remove()
         svg = as_svg(figure, "curves")
-    caption = "Loss on the rows of each batch, and on rows that were held out."
+    caption = "Loss on the rows of each batch, and on held-out rows."
     if len(histories) > 1:
         caption += " Methods may minimise different losses."
     return Picture("Learning curves", caption, svg)

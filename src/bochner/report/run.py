@@ -1,4 +1,4 @@
-"""Run: one model on a page: its settings, its way, and what it predicted."""
+"""Run: one model in a report, with its settings, training and predictions."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ NOT_SETTINGS = {"callbacks", "verbose"}
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A fitted model, how it came about and how good it is; or why there is none.
+    """A fitted model with its training and its scores; or the reason why the fit failed.
 
-    Made by `Run.of`, `Run.described` or `Run.failed`.
+    Use `Run.of`, `Run.described` or `Run.failed` to make one.
 
     Parameters
     ----------
     name : str
     predictions : LabelPredictions, NumberPredictions, QuantilePredictions or None
     scores : sequence of Score
-        The first one decides which run is the best.
+        Runs are ranked by the first one.
     seconds : float or None
-        The time of the training, if it is known.
+        The training time, if it is known.
     peak_memory : int or None
-        The most bytes that were taken.
+        The peak memory in bytes.
     model, plan, stopped_because : str or None
-        The kind of model, its plan in words, and why the fit ended.
+        The class of the model, its plan in words, and why the fit ended.
     settings : mapping of names to values
-        What differs from the defaults.
+        The parameters that differ from their defaults.
     facts : mapping of names to values
-        What was found by the fit: the kernel, the number of features.
+        Results of the fit, such as the kernel and the number of features.
     history : mapping of names to lists
         Losses, rows and seconds after each batch.
     error : str or None
-        Why there is no model.
+        Why the fit failed.
 
     Examples
     --------
@@ -85,9 +85,11 @@ class Run:
         peak_memory: int | None = None,
         sample_weight: Any = None,
     ) -> Run:
-        """Let a fitted model predict rows whose target is known."""
-        said = predicted(model, X, y, sample_weight)
-        return cls.described(model, said, seconds=seconds, name=name, peak_memory=peak_memory)
+        """Evaluate a fitted model on rows whose targets are known."""
+        predictions = predict(model, X, y, sample_weight)
+        return cls.described(
+            model, predictions, seconds=seconds, name=name, peak_memory=peak_memory
+        )
 
     @classmethod
     def described(
@@ -100,7 +102,7 @@ class Run:
         peak_memory: int | None = None,
         scores: Sequence[Score] | None = None,
     ) -> Run:
-        """Describe a fitted model whose predictions have been made already."""
+        """Describe a fitted model whose predictions are given."""
         if scores is None:
             scores = () if predictions is None else predictions.scores()
         plan = getattr(model, "plan_", None)
@@ -120,12 +122,12 @@ class Run:
 
     @classmethod
     def failed(cls, name: str, error: BaseException | str, *, seconds: float | None = None) -> Run:
-        """Say why there is no model."""
+        """Describe a fit that failed."""
         return cls(name=name, error=str(error) or type(error).__name__, seconds=seconds)
 
 
-def predicted(model: Any, X: Any, y: Any, weight: Any = None) -> Predictions:
-    """Return what a model says about rows: labels, numbers with deviations, or quantiles."""
+def predict(model: Any, X: Any, y: Any, weight: Any = None) -> Predictions:
+    """Return the predictions of a model: labels, numbers with deviations, or quantiles."""
     if hasattr(model, "classes_"):
         probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
         return LabelPredictions(y, model.predict(X), probabilities, model.classes_, weight)
@@ -149,16 +151,16 @@ def settings_of(model: Any) -> dict[str, str]:
 
 
 def facts_of(model: Any) -> dict[str, str]:
-    """Return what the fit has found."""
+    """Return results of the fit as text."""
     names = {"kernel_": "kernel", "loss_": "loss", "n_features_used_": "features used"}
-    found = {said: getattr(model, name, None) for name, said in names.items()}
+    found = {label: getattr(model, name, None) for name, label in names.items()}
     found["passes"] = getattr(model, "n_iter_", None)
     found["scales"] = getattr(model, "tuning_", None)
     return {name: _rounded(_text(value)) for name, value in found.items() if value is not None}
 
 
 def _rounded(text: str) -> str:
-    """Return a text with four digits that count in its numbers."""
+    """Return a text with its numbers rounded to four significant digits."""
     return re.sub(r"\d+\.\d{5,}(e-?\d+)?", lambda found: f"{float(found[0]):.4g}", text)
 
 

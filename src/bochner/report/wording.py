@@ -11,7 +11,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def number(value: float | None) -> str:
-    """Return a number with four digits that count, none as a dash."""
+    """Return a number with four significant digits, None as a dash."""
     return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
 
 
@@ -21,7 +21,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of this library and those below it, and what they ran on."""
+    """Return the versions of this library and its dependencies, and the system."""
     import bochner
 
     found = {"bochner": bochner.__version__, "Python": platform.python_version()}

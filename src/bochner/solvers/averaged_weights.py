@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.records import Validated, require_sound
+
 SMALLEST_SCALE = 1e-100
 
 
 @dataclass
-class AveragedWeights:
+class AveragedWeights(Validated):
     """The iterates w_s = scale_s v_s and their mean, at the cost of the coordinates that move.
 
     Weight decay multiplies `scale` alone. With importances r_s, the sums A = sum r_s scale_s
@@ -32,6 +34,13 @@ class AveragedWeights:
     def __post_init__(self) -> None:
         self.values = np.zeros((0, self.outputs))
         self.lag = np.zeros((0, self.outputs))
+
+    def validate(self) -> None:
+        """Check that values and lags are of the same columns and outputs."""
+        shape = self.values.shape
+        require_sound(len(shape) == 2 and shape == self.lag.shape, "its weights differ")
+        require_sound(shape[1] == self.outputs, "it has weights of other outputs")
+        require_sound(0 <= self.columns <= shape[0], "it has fewer weights than it says")
 
     def move(self, start: int, change: NDArray[Any]) -> NDArray[np.float64]:
         """Add to the weights from `start` on, growing as needed; return the change in v."""

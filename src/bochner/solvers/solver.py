@@ -18,12 +18,13 @@ from bochner.features import Basis
 from bochner.features.codes.kept_columns import with_kept_columns
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
+from bochner.records import Validated, require_sound
 
 DEFAULT_ALPHA = 1e-7
 
 
 @dataclass
-class State:
+class State(Validated):
     """What a solver carries from step to step: a plain record of arrays and numbers.
 
     `loss` is the mean loss of the last batch before its step and `moved` the norm of the last
@@ -44,6 +45,14 @@ class State:
     def size(self) -> int:
         """The number of basis functions in use. A subclass returns its own."""
         return 0
+
+
+def require_weights(basis: Basis, weights: NDArray[Any]) -> None:
+    """Check that a stored state has a weight for each function, and perhaps an intercept."""
+    if basis.size is not None:
+        require_sound(weights.ndim == 2, "its weights are no table")
+        fits = len(weights) in (basis.size, basis.size + 1)
+        require_sound(fits, "it has weights of other functions")
 
 
 @dataclass

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.products import gram
 from bochner.compute.random.counter_based import Random
+from bochner.records import Validated, require_sound
 from bochner.spectra.operators import (
     Covariance,
     EigenPairs,
@@ -27,7 +28,7 @@ MOST = 0.4  # of all directions: where iteration would need more, a decompositio
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class Spectrum(Validated):
     """The top eigenpairs of a positive semi-definite matrix: A e_i = lambda_i e_i.
 
     Eigenvalues of at most 1e-7 times the largest one are dropped.
@@ -57,6 +58,12 @@ class Spectrum:
     vectors: NDArray[Any]
     size: int
     tail: float
+
+    def validate(self) -> None:
+        """Check that each value has a vector."""
+        sound = self.vectors.ndim == 2 and self.values.ndim == 1
+        require_sound(sound, "its parts are no table and list")
+        require_sound(self.vectors.shape[1] == len(self.values), "its parts differ in number")
 
     def __len__(self) -> int:
         return len(self.values)

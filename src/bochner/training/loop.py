@@ -19,6 +19,7 @@ from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource
 from bochner.features import SAMPLE_ROWS, EncodedData, EncodedRows
 from bochner.problem import Expansion, Problem
+from bochner.records import Validated, require_sound
 from bochner.solvers import PredictionCache, SamplingSolver, Solver, State
 from bochner.stopping import Stop
 from bochner.training.interruption import closed_at_the_end, interruptible
@@ -32,7 +33,7 @@ FAILED = Reason("an error ended it", converged=False)
 
 
 @dataclass
-class Training:
+class Training(Validated):
     """Everything that a fit needs to continue: checkpoints and `partial_fit` store this record.
 
     `pass_` and `position` are the numbers of the next pass and batch, `batch_size` the rows (or
@@ -52,6 +53,11 @@ class Training:
     levels: tuple[float, ...] = ()
     last_pass: int | None = None
     forgotten: bool = False
+
+    def validate(self) -> None:
+        """Check that the counts are counts."""
+        counts = (self.batch_size - 1, self.pass_, self.position, self.step, self.rows)
+        require_sound(min(counts) >= 0, "its counts cannot be")
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from bochner.compute.bins.fingerprints import Codes
 from bochner.compute.compiled import compiled
+from bochner.records import Validated, require_sound
 
 Floats = NDArray[np.float64]
 MASS, ROWS, AREA, HEAVIEST = range(4)  # the places of a clock
 
 
 @dataclass
-class BinRecords:
+class BinRecords(Validated):
     """A record a bin: its rows' weight N_b, then its weights, then their lag, an output each.
 
     Record 0 is the intercept's; those of grid r begin at `starts[r]`. `clock` holds the weight of
@@ -34,6 +35,18 @@ class BinRecords:
         """Return the records of no bins."""
         starts = np.ones(grids + 1, np.int64)
         return cls(starts, np.zeros((1, 1 + 2 * outputs)), np.zeros(4))
+
+    def validate(self) -> None:
+        """Check that the records of all grids are in the table."""
+        starts, table, clock = self.starts, self.table, self.clock
+        require_sound(starts.ndim == 1 and starts.dtype == np.int64, "its starts are no list")
+        require_sound(len(starts) > 0 and starts[0] == 1, "its first record is another")
+        require_sound(bool((np.diff(starts) >= 0).all()), "its starts are in no order")
+        require_sound(table.ndim == 2 and table.dtype == np.float64, "its table is none")
+        require_sound(
+            table.shape[1] % 2 == 1 and starts[-1] <= len(table), "its table is too small"
+        )
+        require_sound(clock.shape == (4,) and clock.dtype == np.float64, "it has no clock")
 
     @property
     def outputs(self) -> int:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile
+from bochner.records import Validated, require_sound
 
 Table = NDArray[np.float64]  # (rows, width): numbers that each row has
 
@@ -27,7 +28,7 @@ SUMS = (
 
 
 @dataclass(frozen=True)
-class Entries:
+class Entries(Validated):
     """Rows with the bin that each lies in: row `rows[e]` in bin `bins[e]` of `count` bins.
 
     No row comes twice, and the rows are in their order.
@@ -36,6 +37,15 @@ class Entries:
     rows: NDArray[np.int32]
     bins: NDArray[np.int32]
     count: int
+
+    def validate(self) -> None:
+        """Check that each entry has a row and one of the bins."""
+        for part in (self.rows, self.bins):
+            require_sound(part.ndim == 1 and part.dtype == np.int32, "its entries are none")
+            require_sound(bool((part >= 0).all()), "an entry is below the first")
+        require_sound(len(self.rows) == len(self.bins), "rows and bins differ in number")
+        inside = bool((self.bins < self.count).all())
+        require_sound(inside, "an entry is of a bin that is not there")
 
     def __len__(self) -> int:
         return len(self.rows)

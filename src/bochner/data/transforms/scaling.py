@@ -21,6 +21,7 @@ from bochner.data.transforms.transform import (
     mapped,
     require_finite,
 )
+from bochner.records import Validated, require_sound
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,7 @@ NARROWEST = float(np.finfo(np.float32).tiny)
 
 
 @dataclass(eq=False)
-class Scaling(Transform):
+class Scaling(Transform, Validated):
     """Columns (x - location) * factor.
 
     Parameters
@@ -132,6 +133,12 @@ class Scaling(Transform):
 
     location: NDArray[np.float64]
     factor: NDArray[np.float64]
+
+    def validate(self) -> None:
+        """Check that each column has a location and a factor."""
+        require_sound(self.location.ndim == 1, "its location is no list")
+        same = self.location.shape == self.factor.shape
+        require_sound(same, "location and factor differ in length")
 
     @classmethod
     def learn(cls, source: DataSource, mode: Mode = "standard") -> Scaling:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bochner.component import Component
 from bochner.data.batch import Batch, Rows
 from bochner.data.source import DataSource, RandomAccess
+from bochner.records import Validated, require_sound
 
 SAMPLE_ROWS = 16_384
 CHUNK_NUMBERS = 2**22  # 32 MiB of float64
@@ -56,6 +57,7 @@ def require_finite(columns: NDArray[np.float64]) -> None:
         )
 
 
+@dataclass(init=False, eq=False, repr=False)
 class Mapped(DataSource):
     """The batches of `source`, each passed through `transform`; made by `mapped`.
 
@@ -75,6 +77,8 @@ class Mapped(DataSource):
     """
 
     source: DataSource
+    once: bool
+    transform: Callable[[Batch], Batch]
 
     def __init__(self, source: DataSource, transform: Callable[[Batch], Batch]) -> None:
         self.source = source
@@ -91,10 +95,16 @@ class Mapped(DataSource):
         return self._n_columns
 
 
-class MappedRows(Mapped, RandomAccess):
+@dataclass(init=False, eq=False, repr=False)
+class MappedRows(Mapped, RandomAccess, Validated):
     """Rows with random access, transformed as they are taken."""
 
     source: RandomAccess
+
+    def validate(self) -> None:
+        """Check the transform on one row."""
+        mapped = self.transform(self.source.sample(1))
+        require_sound(isinstance(mapped, Batch), "its transform is of no batches")
 
     @property
     def n_rows(self) -> int:

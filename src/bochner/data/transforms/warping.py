@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bochner.data.batch import Rows
 from bochner.data.transforms.transform import Transform, floating
+from bochner.records import Validated, require_sound
 
 KNOTS = 257
 
@@ -40,7 +41,7 @@ class Logarithm:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranks:
+class Ranks(Validated):
     """The share of rows below x, told by some quantiles with straight lines between them.
 
     >>> Ranks.learn(np.array([0.0, 1.0, 10.0, 100.0, 1000.0]))(np.array([-5.0, 10.0, 2000.0]))
@@ -49,6 +50,12 @@ class Ranks:
 
     knots: NDArray[np.float64]
     shares: NDArray[np.float64]
+
+    def validate(self) -> None:
+        """Check that each knot has a share."""
+        require_sound(self.knots.ndim == 1 and len(self.knots) > 0, "its knots are no list")
+        same = self.knots.shape == self.shares.shape
+        require_sound(same, "knots and shares differ in number")
 
     @classmethod
     def learn(cls, x: NDArray[Any]) -> Ranks:

@@ -34,6 +34,7 @@ from bochner.features.feature_map import GrowingFeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.problem import Expansion, Problem
+from bochner.records import Validated, require_sound
 from bochner.solvers import Solver
 
 LARGEST = 1e37  # that single precision holds, with room for a sum
@@ -43,8 +44,14 @@ FEWEST_ROWS_TO_HOLD_OUT = 1_000
 READ_ROWS = 16_384  # at a time
 
 
+def require_columns(basis: Basis, scaling: Scaling | None) -> None:
+    """Check that a stored scaling is of the columns of the basis."""
+    fits = scaling is None or basis.input_columns in (None, len(scaling.location))
+    require_sound(fits, "its scaling is of other columns")
+
+
 @dataclass(frozen=True)
-class Setup:
+class Setup(Validated):
     """Seed, loss, kernel, basis, transforms of the rows and coding of the targets of a fit.
 
     `recipe` is what the user asked for, as text. `binning` and `rows_in_bins` describe the bins, if
@@ -63,6 +70,13 @@ class Setup:
     rows_in_bins: NDArray[np.int32] | None = None
     calibration: Calibration = UNCALIBRATED
     warping: Warping | None = None
+
+    def validate(self) -> None:
+        """Check that the transforms of the rows are of the columns of the basis."""
+        require_columns(self.basis, self.scaling)
+        columns, maps = self.basis.input_columns, self.warping.maps if self.warping else {}
+        inside = columns is None or all(0 <= place < columns for place in maps)
+        require_sound(inside, "it maps a column that is not there")
 
     def rows(self, X: Any) -> Any:
         """Return rows as the basis takes them: scaled, warped, within single precision."""

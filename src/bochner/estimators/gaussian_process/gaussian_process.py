@@ -248,7 +248,9 @@ class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParamete
     kernel_: Kernel
     basis_: Basis
     posterior_: Posterior
+    n_iter_: int
     history_: dict[str, list[Any]]
+    stopped_because_: str
     noise_: float | NDArray[np.float64]
     _units: Units
     _noises: NDArray[np.float64]

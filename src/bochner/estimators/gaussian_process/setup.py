@@ -18,6 +18,7 @@ from bochner.estimators.automatic.defaults import (
     unscaled_columns,
 )
 from bochner.estimators.automatic.scales import scaled_kernel
+from bochner.estimators.fitting.setup import require_columns
 from bochner.estimators.gaussian_process.likelihood import FIRST_NOISE, learned
 from bochner.estimators.inputs.targets import Numbers
 from bochner.features import (
@@ -31,6 +32,7 @@ from bochner.features import (
 )
 from bochner.features.feature_map import numeric_rows
 from bochner.kernels import Kernel, Precomputed
+from bochner.records import Validated
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
 from bochner.validation import seed_of
 
@@ -44,7 +46,7 @@ RIDGE = 1e-7  # beside noise / rows
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianProcessSetup:
+class GaussianProcessSetup(Validated):
     """Kernel, basis, coding of rows and targets, and the noise that a sample speaks for.
 
     `noise` is in variances of the targets if it was found and they are normalised, else in their
@@ -59,6 +61,10 @@ class GaussianProcessSetup:
     noise: float
     prior: float = 1.0
     recipe: str = ""
+
+    def validate(self) -> None:
+        """Check that the scaling is of the columns of the basis."""
+        require_columns(self.basis, self.scaling)
 
     def require(self, recipe: str) -> None:
         """Refuse to go on with another recipe than the first rows had."""

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch, DataSource
 from bochner.losses import Loss, Margin, Multinomial, Quantile, Regression
+from bochner.records import Validated, require_sound
 
 COUNTED_ROWS = 65_536  # at a time
+MOST_OUTPUTS = 1 << 31
 LARGEST = 1e37  # that single precision holds, with room for a sum
 
 
@@ -153,10 +155,14 @@ class InlierLearner(TargetLearner):
         return lambda loss: Inliers()
 
 
-class Targets(ABC):
+class Targets(Validated, ABC):
     """A coding of y as columns, and back."""
 
     outputs: int
+
+    def validate(self) -> None:
+        """Check the number of outputs."""
+        require_sound(0 < self.outputs < MOST_OUTPUTS, "its number of outputs cannot be")
 
     @abstractmethod
     def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
@@ -196,6 +202,12 @@ class Numbers(Targets):
     outputs: int
     flat: bool
     copies: int | None = None
+
+    def validate(self) -> None:
+        """Check the numbers of outputs and of copies of each."""
+        super().validate()
+        copies = 1 if self.copies is None else self.copies
+        require_sound(copies > 0 and self.outputs % copies == 0, "its copies cannot be")
 
     @classmethod
     def learn(cls, y: NDArray[Any], copies: int | None = None) -> Numbers:
@@ -274,6 +286,16 @@ class Labels(Targets):
     outputs: int
     one_hot: bool
     class_factors: NDArray[np.float64] | None = None
+
+    def validate(self) -> None:
+        """Check that outputs and weights are as many as the classes."""
+        super().validate()
+        count, factors = len(self.classes), self.class_factors
+        require_sound(self.classes.ndim == 1 and count > 0, "its classes are no list")
+        fits = self.outputs in (1, count)
+        require_sound(fits, "it has another number of outputs than classes")
+        fits = factors is None or factors.shape == (count,)
+        require_sound(fits, "weights and classes differ in number")
 
     @classmethod
     def learn(

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from bochner.data import ArraySource, Batch, DataSource, Filling, as_source, mapped
+from bochner.data import ArraySource, Batch, DataSource, Filling, Schema, as_source, mapped
 from bochner.estimators.automatic.defaults import is_precomputed
 from bochner.estimators.inputs.schemas import (
     CheckedRows,
@@ -38,6 +38,7 @@ class InputValidation(NamedComponents):
     kernel: Any
     _table: Table | None = None
     _filling: Filling
+    schema_: Schema
 
     @abstractmethod
     def _arrays(

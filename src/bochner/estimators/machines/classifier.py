@@ -138,6 +138,8 @@ class KernelClassifier(SourceScore, ClassifierMixin, KernelMachine):  # type: ig
     True
     """
 
+    classes_: NDArray[Any]
+
     def __init__(
         self,
         kernel: Any = "auto",

@@ -11,9 +11,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bochner.compute.pool import threads
+from bochner.data import Scaling, Warping
 from bochner.estimators.automatic.defaults import is_precomputed
 from bochner.estimators.automatic.plan import Plan
 from bochner.estimators.automatic.scales import TunedKernel
+from bochner.estimators.fitting.calibration import Calibration
 from bochner.estimators.fitting.fit import Fit, FitRecord
 from bochner.estimators.fitting.reporting import (
     CallbackSupportMixin,
@@ -31,6 +33,9 @@ from bochner.estimators.inputs.schemas import joined
 from bochner.estimators.inputs.targets import TargetLearner
 from bochner.estimators.inputs.validation import PREDICTED_ROWS, InputValidation, is_stream
 from bochner.estimators.parameters.parameters import Hyperparameters
+from bochner.features import BinningDiagnostics
+from bochner.kernels import Kernel
+from bochner.losses import Loss
 from bochner.problem import Expansion
 from bochner.solvers import Solver
 from bochner.training.loop import INTERRUPTED, Training
@@ -52,8 +57,19 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
     plan_: Plan
     tuning_: Tuned
     relevance_: NDArray[np.float64]
+    kernel_: Kernel
+    loss_: Loss
+    scaling_: Scaling | None
+    warping_: Warping | None
     expansion_: Expansion
+    coef_: NDArray[Any]
+    intercept_: NDArray[Any]
+    n_features_used_: int
+    binning_: BinningDiagnostics
+    calibration_: Calibration
+    n_iter_: int
     history_: dict[str, list[Any]]
+    stopped_because_: str
     _setup: Setup
     _learned: TunedKernel | None = None
     _training: Training | None

@@ -65,6 +65,11 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
 
     families: ClassVar[dict[str, type[Component]]] = {"kernel": Kernel}
 
+    kernel_: Kernel
+    basis_: BinningBasis
+    binning_: BinningDiagnostics
+    _table: Table | None
+
     def __init__(
         self,
         kernel: Any = "laplacian",

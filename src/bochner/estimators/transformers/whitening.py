@@ -64,6 +64,9 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     (115.0, 1.0)
     """
 
+    spectrum_: Spectrum
+    _shrunk: NDArray[np.float64]
+
     def __init__(
         self,
         eigenvectors: int = 160,

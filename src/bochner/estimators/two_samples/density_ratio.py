@@ -81,6 +81,8 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     kernel_: Kernel
     expansion_: Expansion
     n_features_in_: int
+    alpha_: float
+    kl_divergence_: float
     _course: Course | None
 
     def __init__(

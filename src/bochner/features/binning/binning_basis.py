@@ -12,12 +12,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.bins.fingerprints import FURTHEST, BinTable, Columns, fingerprints
+from bochner.compute.bins.fingerprints import (
+    FURTHEST,
+    BinTable,
+    Columns,
+    fingerprints,
+    require_spread,
+)
 from bochner.compute.bins.sums import gather, scatter, tally
 from bochner.compute.pool import each_tile
 from bochner.features.basis import Basis, GrowingBasis
 from bochner.features.centring import MOST
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 ENCODED_ROWS = 16_384  # at a time, so that a grid's table stays in the cache
 
@@ -247,6 +253,8 @@ class BinningBasis(GrowingBasis):
         return kept | {"known": known}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        for known in state["known"]:
+            require_spread(known)
         tables = tuple(BinTable(known) for known in state["known"])
         counts = np.array([len(table) for table in tables], np.int64)
         parts = state["grids"], state["variance"], state["memory"]

@@ -20,7 +20,7 @@ from bochner.features.centring import MOST, Centring
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
 from bochner.kernels import Kernel, PreparedKernel
 from bochner.kernels.rows import dense
-from bochner.validation import require_sound
+from bochner.records import require_sound
 
 ROUNDING = 1e-7  # of kernel values, relative to k(x, x)
 MOST_ROWS = 1 << 40

@@ -17,7 +17,7 @@ from bochner.features.centers.whitened_basis import exact_matrix
 from bochner.features.dense_basis import DenseBasis
 from bochner.features.feature_map import FeatureMap
 from bochner.kernels import Kernel
-from bochner.validation import require_sound
+from bochner.records import require_sound
 
 # Eigenvalues of k(Z, Z), relative to the mean of its diagonal: smaller ones are rounding.
 FLOOR = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-13}

@@ -22,7 +22,7 @@ from bochner.features.centers.center_basis import CenterBasis
 from bochner.features.codes.kept_columns import TabulatedBasis, with_kept_columns
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
 from bochner.kernels import Precomputed
-from bochner.validation import require_sound
+from bochner.records import require_sound
 
 FEW_OUTPUTS = 32  # with these, products do not convert values to double precision first
 WIDTH = 256  # columns that are converted to double precision at a time: they fit the L2 cache

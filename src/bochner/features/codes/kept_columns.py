@@ -17,7 +17,7 @@ from bochner.features.basis import Basis
 from bochner.features.centers.kernel_matrix import KernelRows
 from bochner.features.centring import MOST
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
-from bochner.validation import require_sound
+from bochner.records import require_sound
 
 
 @dataclass(init=False, eq=False, repr=False)

@@ -23,7 +23,7 @@ from bochner.features.random.random_basis import RandomBasis, SeededBasis, requi
 from bochner.kernels import Kernel
 from bochner.kernels.histogram import Additive
 from bochner.kernels.rows import dense
-from bochner.validation import require_sound
+from bochner.records import require_sound
 
 ROWS = 64  # of the sample, on whose kernel matrix weights are fitted
 MANY = 24  # pairs: with more, fewer steps are tried, since each takes longer

@@ -30,7 +30,7 @@ from bochner.kernels import (
     OnColumns,
 )
 from bochner.kernels.rows import checked_rows, dense
-from bochner.validation import require_sound
+from bochner.records import require_sound
 
 PARTS = 0x9A275  # separates the seeds of parts
 MOST_PRODUCTS = 4096  # of an atom

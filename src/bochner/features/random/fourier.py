@@ -21,7 +21,7 @@ from bochner.features.drawings import PAIRS, Drawing, MatrixDrawing
 from bochner.features.feature_map import FeatureMap, checked_size
 from bochner.features.random.random_basis import RandomBasis, SeededBasis, require_equal_numbers
 from bochner.kernels import Kernel, ShiftInvariant
-from bochner.validation import require_sound
+from bochner.records import require_sound
 
 PHASES = 1  # the child stream of a unit that phases are drawn from
 

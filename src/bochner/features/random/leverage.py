@@ -21,7 +21,8 @@ from bochner.features.feature_map import FeatureMap, whole_draws
 from bochner.features.random.fourier import FourierBasis
 from bochner.features.random.random_basis import RandomBasis
 from bochner.kernels import Kernel
-from bochner.validation import require_count, require_positive, require_sound
+from bochner.records import require_sound
+from bochner.validation import require_count, require_positive
 
 WINDOW = 512  # functions of the other basis that are evaluated at a time
 LEVERAGE = 0x1E7E2  # separates these draws from others of the same seed

@@ -17,7 +17,7 @@ from bochner.features.feature_map import FeatureMap, checked_size
 from bochner.features.random.random_basis import UNIT, RandomBasis, WholeUnits
 from bochner.kernels import Kernel, PowerSeries
 from bochner.kernels.inner_product import median_square
-from bochner.validation import Validated, require_sound
+from bochner.records import Validated, require_sound
 
 MISSING = 1e-6  # share of k(x, x) at the median row that omitted powers may have
 MOST_DEGREES = 4096

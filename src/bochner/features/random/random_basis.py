@@ -20,7 +20,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.features.basis import Basis
 from bochner.features.centring import MOST, Centring
 from bochner.features.dense_basis import BLOCK, DenseBasis, cuts
-from bochner.validation import require_sound
+from bochner.records import require_sound
 
 UNITS_AT_ONCE = 32  # units whose parameters are in memory at the same time, at most
 UNIT = 512  # functions that are drawn together; changing it changes every model

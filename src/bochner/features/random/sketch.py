@@ -26,7 +26,7 @@ from bochner.features.random.random_basis import (
     require_equal_numbers,
 )
 from bochner.kernels import Kernel, Polynomial
-from bochner.validation import require_sound
+from bochner.records import require_sound
 
 MOST = 16_384  # buckets of a sketch that is multiplied
 LONGEST = 4096  # buckets of a sketch that is transformed: any part of it costs as much as the whole

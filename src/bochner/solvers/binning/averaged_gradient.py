@@ -14,6 +14,7 @@ from bochner.compute.bins.row_steps import BinRecords, RowSteps
 from bochner.data import Batch
 from bochner.features import BinningBasis, BinningDiagnostics
 from bochner.problem import Expansion, Problem
+from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant, curvature
 from bochner.solvers.solver import PredictionCache, Solver, SolverTags, State
 from bochner.validation import require, require_not_negative
@@ -41,6 +42,13 @@ class AveragedGradientState(State):
     def diagnostics(self) -> BinningDiagnostics:
         """Return how finely the grids divide the rows so far."""
         return BinningDiagnostics.of(self.basis, self.records.rows(self.basis.counts))
+
+    def validate(self) -> None:
+        """Check that every bin has a record."""
+        room = np.diff(self.records.starts)
+        require_sound(len(room) == len(self.basis.grids), "its records are of other grids")
+        fits = bool((self.basis.counts <= room).all())
+        require_sound(fits, "it has fewer records than bins")
 
 
 @dataclass

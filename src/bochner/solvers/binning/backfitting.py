@@ -18,6 +18,7 @@ from bochner.features import BinningBasis, Group, GroupBlock
 from bochner.features.codes.store import drop_pages
 from bochner.losses import Quadratic, RoundedAbsolute
 from bochner.problem import Expansion, Problem
+from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant
 from bochner.solvers.passes.conjugate_gradient import require_mass, ridge_of
 from bochner.solvers.solver import Solver, SolverTags, State
@@ -278,6 +279,12 @@ class BackfittingState(State):
     def size(self) -> int:
         """The number of bins."""
         return int(self.values.shape[1])
+
+    def validate(self) -> None:
+        """Check that every bin has a value."""
+        require_sound(self.values.ndim == 2, "its weights are no table")
+        fits = self.values.shape[1] == self.basis.size
+        require_sound(fits, "it has weights of other functions")
 
     def place(self, grid: Group) -> slice:
         """Return where the values of a grid are."""

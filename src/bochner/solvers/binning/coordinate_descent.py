@@ -18,8 +18,9 @@ from bochner.data import Batch
 from bochner.features import BinningBasis, Group
 from bochner.losses import Quadratic, Smooth
 from bochner.problem import Expansion, Problem
+from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant
-from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State
+from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State, require_weights
 from bochner.validation import require_count, require_positive
 
 SHARES = {"l1": 1.0, "l2": 0.0}
@@ -243,6 +244,24 @@ class CoordinateDescentState(State):
     steepest: float = 0.0
     active: dict[int, Active] = field(default_factory=dict)
     found: dict[int, Active] = field(default_factory=dict)
+
+    def validate(self) -> None:
+        """Check that weights, rows and bins are of the same functions and outputs."""
+        require_weights(self.basis, self.weights)
+        rows, outputs = self.rows, self.weights.shape[1]
+        groups = [*self.active.values(), *self.found.values()]
+        known = rows is not None or not groups
+        require_sound(known, "it knows bins of rows that it does not know")
+        if rows is None:
+            return
+        require_sound(rows.f.ndim == 2 and rows.f.shape[1] == outputs, "it is of other outputs")
+        fits = rows.table.shape == (len(rows.f), 2 * outputs)
+        require_sound(fits, "its rows differ in number")
+        for group in groups:
+            last = group.entries.rows.max(initial=-1)
+            require_sound(last < len(rows.f), "an entry is of a row that is not there")
+            fits = group.numbers.shape == (group.entries.count,)
+            require_sound(fits, "its bins differ in number")
 
     @property
     def size(self) -> int:

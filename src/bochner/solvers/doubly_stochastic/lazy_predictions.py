@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.features import Basis
+from bochner.records import Validated, require_sound
 
 # What a call costs before it does anything, in function values of one row.
 CALL = 200_000
@@ -32,7 +33,7 @@ class Change:
 
 
 @dataclass
-class LazyPredictions:
+class LazyPredictions(Validated):
     """The latest changes of the weights, and for each row what its prediction was when last seen.
 
     On a finite set a row that was seen at step s needs only the columns that have changed since:
@@ -46,6 +47,12 @@ class LazyPredictions:
     seen: NDArray[np.int64]
     changes: list[Change] = field(default_factory=list)
     horizon: int = 0
+
+    def validate(self) -> None:
+        """Check that values and steps are of the same rows."""
+        sound = self.values.ndim == 2 and self.seen.ndim == 1
+        require_sound(sound, "its parts are no table and list")
+        require_sound(len(self.values) == len(self.seen), "its rows differ in number")
 
     @classmethod
     def empty(cls, rows: int, outputs: int) -> LazyPredictions:

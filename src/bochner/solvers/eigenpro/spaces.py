@@ -19,7 +19,7 @@ from bochner.solvers.eigenpro.preconditioner import (
     FeaturePreconditioner,
     Pace,
 )
-from bochner.solvers.solver import State
+from bochner.solvers.solver import State, require_weights
 
 Place = NDArray[np.int64] | slice
 
@@ -73,6 +73,10 @@ class EigenProState(State):
     rises: int = 0
     pass_loss: float = 0.0
     pass_weight: float = 0.0
+
+    def validate(self) -> None:
+        """Check that there is a weight for each function."""
+        require_weights(self.basis, self.weights)
 
     @property
     def size(self) -> int:

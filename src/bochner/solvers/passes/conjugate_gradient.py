@@ -21,7 +21,7 @@ from bochner.solvers.passes.linear_system import (
     precision,
     wants_diagonal,
 )
-from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State
+from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State, require_weights
 from bochner.validation import require_positive
 
 BATCH_ROWS = 262_144  # of codes: a sweep over the weights is worth many rows
@@ -56,6 +56,10 @@ class ConjugateGradientState(State):
     def size(self) -> int:
         """The number of weights, without the intercept."""
         return len(self.weights) - 1
+
+    def validate(self) -> None:
+        """Check that there is a weight for each function."""
+        require_weights(self.basis, self.weights)
 
 
 @dataclass

@@ -13,6 +13,7 @@ from bochner.compute.linear_algebra.cholesky import solve
 from bochner.compute.linear_algebra.vectors import curved, stepped, turned
 from bochner.features import Basis, WhitenedBasis
 from bochner.problem import Problem
+from bochner.records import Validated, require_sound
 
 SMALLEST = 1e-30  # of a diagonal; functions that no row has have 0
 
@@ -110,7 +111,7 @@ def wants_diagonal(basis: Basis) -> bool:
 
 
 @dataclass
-class ConjugateDirections:
+class ConjugateDirections(Validated):
     """Conjugate gradients for A x = b, preconditioned by a metric M; all columns at once.
 
     Of A = H share + ridge I only products q = H p are needed; they are added up in `product`,
@@ -130,6 +131,11 @@ class ConjugateDirections:
     energy: NDArray[np.float64]
     first_energy: NDArray[np.float64]
     steps: int = 0
+
+    def validate(self) -> None:
+        """Check that all vectors have the shape of the solution."""
+        for part in (self.residual, self.direction, self.product):
+            require_sound(part.shape == self.solution.shape, "its parts have other shapes")
 
     @classmethod
     def begin(

@@ -30,7 +30,7 @@ from bochner.solvers.passes.linear_system import (
     precision,
     wants_diagonal,
 )
-from bochner.solvers.solver import Solver, SolverTags, State
+from bochner.solvers.solver import Solver, SolverTags, State, require_weights
 from bochner.validation import require_positive
 
 WHOLE = (1.0,)
@@ -101,6 +101,10 @@ class NewtonState(State):
     def size(self) -> int:
         """The number of weights, without the intercept."""
         return len(self.weights) - 1
+
+    def validate(self) -> None:
+        """Check that there is a weight for each function."""
+        require_weights(self.basis, self.weights)
 
 
 def initial_state(problem: Problem, weights: NDArray[Any]) -> NewtonState:

@@ -1,0 +1,217 @@
+"""Checks of what a file holds: the types of the fields of a record, and that they go together."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Collection
+from collections.abc import Iterable as AnyIterable
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from typing import Any, ClassVar, Literal, TypeVar, Union
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from bochner.component import Component
+from bochner.persist.registry import name_of
+from bochner.records import Validated, require_sound
+
+MOST_COLUMNS = 1 << 31
+SET_BY_SCIKIT_LEARN = {"n_features_in_": int, "feature_names_in_": NDArray[Any]}
+NUMBERS: dict[Any, tuple[type, ...]] = {
+    float: (float, int, np.floating, np.integer),
+    int: (int, np.integer),
+    bool: (bool, np.bool_),
+    str: (str,),
+}
+
+
+def type_error(kind: type[Any], state: dict[str, Any]) -> str | None:
+    """Return a sentence on the first field that does not belong to a class, None if all do."""
+    hints, optional = expected_types(kind)  # type: ignore[arg-type]
+    for name in state:
+        if name not in hints:
+            return f"{kind.__name__} has no part {name[:80]!r}"
+    for name in hints:
+        if name not in state and name not in optional:
+            return f"{kind.__name__} lacks its part {name!r}"
+    for name, value in state.items():
+        if not has_type(value, hints[name]):
+            return f"the part {name!r} of {kind.__name__} cannot be of type {type(value).__name__}"
+    return None
+
+
+@cache
+def expected_types(kind: Any) -> tuple[dict[str, Any], Collection[str]]:
+    """Return the types of the fields of a class by name, and which fields a file may lack.
+
+    A record declares its fields as a dataclass. An estimator has the parameters of its
+    constructor, which `fit` checks, and the attributes that its classes annotate.
+    """
+    if issubclass(kind, BaseEstimator):
+        return _expected_of_estimator(kind)
+    if not is_dataclass(kind):
+        return {}, ()
+    hints = typing.get_type_hints(kind)
+    hints = {one.name: hints[one.name] for one in fields(kind)}
+    if issubclass(kind, Component):  # type: ignore[arg-type]
+        hints = {name: _type_of_parameter(hint) for name, hint in hints.items()}
+    return hints, defaults(kind).keys()
+
+
+def _expected_of_estimator(kind: Any) -> tuple[dict[str, Any], Collection[str]]:
+    own = inspect.signature(kind).parameters
+    parameters = {
+        name for base in kind.__mro__ for name in inspect.signature(base.__init__).parameters
+    }
+    attributes = SET_BY_SCIKIT_LEARN | typing.get_type_hints(kind)
+    hints = attributes | dict.fromkeys(parameters - {"self", "args", "kwargs"}, Any)
+    return hints, hints.keys() - own.keys()
+
+
+def defaults(kind: Any) -> dict[str, Any]:
+    """Return the default values of a record: files of an earlier version may lack these fields."""
+    known = {}
+    for one in fields(kind) if is_dataclass(kind) else ():
+        if one.default is not MISSING:
+            known[one.name] = one.default
+        elif one.default_factory is not MISSING:
+            known[one.name] = one.default_factory()
+    return known
+
+
+def _type_of_parameter(hint: Any) -> Any:
+    """Return the type of a parameter of a component; `fit` checks all but nested components."""
+    return hint if isinstance(hint, type) and issubclass(hint, Component) else Any
+
+
+def has_type(value: Any, hint: Any) -> bool:
+    """Whether a value is of an annotated type; lists and tuples are interchangeable."""
+    hint = _without_alias(hint)
+    if hint is Any or isinstance(hint, TypeVar):
+        return True
+    if hint is None or hint is type(None):
+        return value is None
+    if hint in NUMBERS:
+        return isinstance(value, NUMBERS[hint]) and (hint is bool) >= isinstance(value, bool)
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is None:
+        return not isinstance(hint, type) or isinstance(value, hint)
+    return CASES[origin](value, inner) if origin in CASES else isinstance(value, origin)
+
+
+def _without_alias(hint: Any) -> Any:
+    """Return the type that a type alias names: NumPy 2.5 defines `NDArray` as one (PEP 695)."""
+    alias = typing.get_origin(hint) or hint
+    if not hasattr(alias, "__value__"):
+        return hint
+    arguments = typing.get_args(hint)
+    value = alias.__value__[arguments] if arguments else alias.__value__
+    return _without_alias(value)
+
+
+def _is_sequence(value: Any, inner: tuple[Any, ...]) -> bool:
+    if not isinstance(value, list | tuple):
+        return False
+    if (len(inner) == 2 and inner[1] is Ellipsis) or len(inner) == 1:
+        return all(has_type(part, inner[0]) for part in value)
+    return len(value) == len(inner) and all(map(has_type, value, inner))
+
+
+def _is_dict(value: Any, inner: tuple[Any, ...]) -> bool:
+    return isinstance(value, dict) and all(
+        has_type(key, inner[0]) and has_type(part, inner[1]) for key, part in value.items()
+    )
+
+
+def _is_array(value: Any, inner: tuple[Any, ...]) -> bool:
+    if not isinstance(value, np.ndarray):
+        return False
+    (wanted,) = typing.get_args(inner[1]) or (Any,)
+    base = typing.get_origin(wanted) or wanted
+    return base is Any or np.issubdtype(value.dtype, _of_any_width(base))
+
+
+def _of_any_width(kind: type[Any]) -> type[Any]:
+    """Return the abstract type of numbers: compiled loops refuse those of another width."""
+    for wide in (np.floating, np.integer):
+        if issubclass(kind, wide):
+            return wide
+    return kind
+
+
+def _is_any(value: Any, inner: tuple[Any, ...]) -> bool:
+    return any(has_type(value, hint) for hint in inner)
+
+
+def _is_function(value: Any, inner: tuple[Any, ...]) -> bool:
+    """Whether a value is a record that can be called: a file holds no Python functions."""
+    return value is None or (callable(value) and name_of(type(value)) is not None)
+
+
+CASES: dict[Any, Callable[[Any, tuple[Any, ...]], bool]] = {
+    Union: _is_any,
+    types.UnionType: _is_any,
+    Literal: lambda value, inner: isinstance(value, str | int | None) and value in inner,
+    ClassVar: lambda value, inner: False,
+    tuple: _is_sequence,
+    list: _is_sequence,
+    dict: _is_dict,
+    np.ndarray: _is_array,
+    Callable: _is_function,
+    AnyIterable: lambda value, inner: isinstance(value, list | tuple),
+    type: lambda value, inner: False,
+}
+
+
+def require_consistent(value: Any) -> None:
+    """Raise ValueError if the fields of a record contradict each other."""
+    if isinstance(value, Validated):
+        value.validate()
+    if isinstance(value, BaseEstimator):
+        _require_estimator(vars(value))
+
+
+def _require_estimator(known: dict[str, Any]) -> None:
+    """Check what a fitted estimator predicts with; it has no `validate`, which users would see."""
+    columns = known.get("n_features_in_")
+    expansion, setup = known.get("expansion_"), known.get("_setup")
+    require_sound(columns is None or 0 < columns < MOST_COLUMNS, "its number of columns cannot be")
+    basis = expansion.basis if expansion is not None else known.get("basis_")
+    if basis is not None:
+        require_sound(columns is not None, "nobody says how many columns it has")
+        fits = basis.input_columns in (None, columns)
+        require_sound(fits, "its functions are of other columns")
+    if setup is not None and expansion is not None:
+        fits = expansion.weights.shape[1] == setup.targets.outputs
+        require_sound(fits, "it has weights of other outputs")
+        fits = setup.basis.size is None or expansion.basis.size is not None
+        require_sound(fits, "its basis is another")
+    _require_columns(known, columns)
+    _require_training(known)
+
+
+def _require_columns(known: dict[str, Any], columns: int | None) -> None:
+    filling, table, names = (known.get(n) for n in ("_filling", "_table", "feature_names_in_"))
+    if filling is not None:
+        fits = filling.values.shape == (columns,)
+        require_sound(fits, "what is filled in is of other columns")
+    if table is not None:
+        fits = len(table.names) == len(table.categories) == columns
+        require_sound(fits, "its table has others")
+    if names is not None:
+        require_sound(names.shape == (columns,), "its columns have other names")
+    scaling = known.get("scaling_")
+    fits = scaling is None or len(scaling.location) == columns
+    require_sound(fits, "its scaling is of other columns")
+
+
+def _require_training(known: dict[str, Any]) -> None:
+    training, unfinished = known.get("_training"), known.get("_unfinished")
+    fitted = training is None or "expansion_" in known
+    require_sound(fitted, "it has learned nothing, and goes on")
+    require_sound(not unfinished or training is not None, "it cannot go on")
+    require_sound(not unfinished or known.get("_used", -1.0) >= 0, "its time cannot be")
