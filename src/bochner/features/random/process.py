@@ -61,7 +61,7 @@ class ProcessBasis(WholeUnits):
         memory: int | None = None,
     ) -> None:
         self.kernel = kernel
-        unit_bytes = max(1, _bytes(kernel.drawn(rows.n_columns, Random(seed, 0))))
+        unit_bytes = max(1, _bytes(kernel.draw(rows.n_columns, Random(seed, 0))))
         super().__init__(size, rows, seed, unit_bytes, memory, UNIT)
 
     def encode(self, X: Any) -> NDArray[Any]:
@@ -70,7 +70,7 @@ class ProcessBasis(WholeUnits):
 
     def draw(self, rng: Random) -> Any:
         """Return the draws of a unit, in the form that the kernel's sampler gives them."""
-        return self.kernel.drawn(self.n_columns, rng)
+        return self.kernel.draw(self.n_columns, rng)
 
     def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
         """Write the functions of the draws."""
