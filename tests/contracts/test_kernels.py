@@ -198,19 +198,19 @@ def test_tiles_do_not_show(kernel, monkeypatch):
 @every_kernel
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csr_matrix])
-def test_against_fills_in_what_tile_gives(kernel, dtype, kind):
+def test_a_prepared_kernel_fills_in_what_tile_gives(kernel, dtype, kind):
     kernel, A, B = resolved(kernel), rows(20, dtype), rows(33, dtype, seed=1)
     A[A < -1], B[B < -1] = 0, 0
     B[5] = A[7]
     other, A, B = A, kind(A), kind(B)
-    against, out, mixed = kernel.prepared(B), np.empty((20, 19), dtype), np.empty((20, 19), dtype)
-    against.fill(A, 4, 23, out)
-    against.fill(other if sp.issparse(A) else sp.csr_array(A), 4, 23, mixed)
+    prepared, out, mixed = kernel.prepared(B), np.empty((20, 19), dtype), np.empty((20, 19), dtype)
+    prepared.fill(A, 4, 23, out)
+    prepared.fill(other if sp.issparse(A) else sp.csr_array(A), 4, 23, mixed)
     np.testing.assert_allclose(out, kernel.tile(A, B[4:23]), rtol=ATOL[dtype])
     np.testing.assert_allclose(mixed, out, rtol=ATOL[dtype])
     assert kernel.tile(A, B).dtype == dtype
-    against.fill(A[:0], 4, 23, out[:0])
-    against.fill(A, 4, 4, np.empty((20, 0), dtype))
+    prepared.fill(A[:0], 4, 23, out[:0])
+    prepared.fill(A, 4, 4, np.empty((20, 0), dtype))
 
 
 @every_kernel

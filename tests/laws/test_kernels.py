@@ -131,8 +131,8 @@ def test_a_kernel_function_is_called_by_one_thread_at_a_time():
         finally:
             busy.release()
 
-    against, out = FunctionKernel(alone).prepared(B), np.empty((40, 30))
-    each_tile(lambda i, j: against.fill(A[i:j], 0, 30, out[i:j]), 40, 1)
+    prepared, out = FunctionKernel(alone).prepared(B), np.empty((40, 30))
+    each_tile(lambda i, j: prepared.fill(A[i:j], 0, 30, out[i:j]), 40, 1)
     assert np.isfinite(out).all()
 
 

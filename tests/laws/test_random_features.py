@@ -206,7 +206,7 @@ def test_the_matrix_of_a_process_is_that_of_its_seed():
     one, two, three = (RandomProcess(projected, directions, 256, seed)(X) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, two)
     assert not np.allclose(one, three)
-    assert linear.drawn(3, Random(0)).shape == (3, 64)
+    assert linear.draw(3, Random(0)).shape == (3, 64)
 
 
 @pytest.mark.parametrize("solver", ["dsg", "udsg", "cdsg"])

@@ -1,4 +1,4 @@
-"""Kernels: similarity of rows, its spectral measure, and an algebra of both."""
+"""Kernels: the similarity of rows, spectral measures, and kernels made of other kernels."""
 
 from bochner.kernels.angular import Angular, ArcCosine, Zonal
 from bochner.kernels.categorical import Delta, Overlap

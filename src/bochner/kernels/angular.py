@@ -24,8 +24,8 @@ from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, tiles
 from bochner.validation import require_count
 
-# Cosines within this many roundings of 1 or -1 are computed again, from a - b or a + b: the angle
-# is a root of what is left of them.
+# Cosines within this many rounding errors of 1 or -1 are computed again, from a - b or a + b: the
+# angle is about sqrt(2 (1 - |cosine|)), which magnifies errors.
 ROUNDINGS = 64
 
 
@@ -42,7 +42,7 @@ class Angular(InnerProduct):
 
     @abstractmethod
     def profile(self, cosines: Array, n_columns: int) -> Array:
-        """Return the values at rows of length 1, of so many columns, with these cosines."""
+        """Return the values for rows of length 1 with these cosines, in `n_columns` columns."""
 
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with lengths and directions prepared."""
@@ -56,14 +56,14 @@ class Angular(InnerProduct):
 
 
 class PreparedAngular(PreparedKernel):
-    """The values with rows `B`, whose directions are known."""
+    """An angular kernel with fixed rows `B`, whose lengths and directions are computed."""
 
     def __init__(self, kernel: Angular, B: Rows) -> None:
         self.kernel, right = kernel, lengths(B)
         self.directions, self.heights = directions(B), heights(right, kernel.power)
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
-        """Write cosines and replace them by values."""
+        """Write cosines and replace them by kernel values."""
         A = alike(A, self.directions)
         fill_cosines(directions(A), self.directions[start:stop], out)
         values = self.kernel.profile(out, A.shape[1])
@@ -77,18 +77,18 @@ def lengths(X: Rows) -> Array:
 
 
 def heights(lengths: Array, power: int) -> Array:
-    """Return the power of lengths, and 0 for a row of zeros also where the power is 0."""
+    """Return the power of lengths, and 0 for a row of zeros even if the power is 0."""
     return np.where(lengths > 0, lengths**power, 0).astype(lengths.dtype, copy=False)
 
 
 def directions(X: Rows) -> Rows:
-    """Return the rows divided by their lengths; a row of zeros stays one."""
+    """Return the rows divided by their lengths; a row of zeros stays as it is."""
     known = lengths(X)
     return _times(X, np.divide(1, known, out=np.zeros_like(known), where=known > 0))
 
 
 def fill_cosines(A: Rows, B: Rows, out: Array) -> None:
-    """Write the cosines of the angles between rows of length 1, exact for rows of one line."""
+    """Write the cosines of the angles between rows of length 1, exact for parallel rows."""
     fill_products(A, B, out)
     near = np.flatnonzero(np.abs(out) > 1 - ROUNDINGS * np.finfo(out.dtype).eps)
     for pairs in tiles(len(near), 4096):
@@ -98,7 +98,7 @@ def fill_cosines(A: Rows, B: Rows, out: Array) -> None:
 
 
 def _times(X: Rows, factors: Array) -> Rows:
-    """Return the rows times a number for each of them."""
+    """Return each row times its factor."""
     return X.multiply(factors[:, None]).tocsr() if sp.issparse(X) else X * factors[:, None]
 
 
@@ -109,8 +109,8 @@ class ArcCosine(Angular, name="arc_cosine"):
     J is pi - t for the order 0, sin t + (pi - t) cos t for 1, and 3 sin t cos t +
     (pi - t) (1 + 2 cos^2 t) for 2 (Cho and Saul 2009, Kernel methods for deep learning, section
     2.1). It is the limit of a layer of infinitely many neurons with steps, ramps or
-    squared ramps: 2 E h(w'a) h(w'b) for normal w and h(t) = max(t, 0)^order. A row of zeros has
-    the value 0 with all others.
+    squared ramps: 2 E h(w'a) h(w'b) for normal w and h(t) = max(t, 0)^order. k of a row of zeros
+    and any other is 0.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class ArcCosine(Angular, name="arc_cosine"):
         require_count("The order of ArcCosine", self.order, 0, 2)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: there is nothing to resolve."""
+        """Return a copy: no parameter depends on the data."""
         self.check()
         return replace(self)
 
@@ -158,13 +158,13 @@ class Zonal(Angular, name="zonal"):
     P_l is the Legendre polynomial of the sphere in as many dimensions as there are columns: the
     Gegenbauer polynomial with P_l(1) = 1. A continuous function of the angle is a kernel on that
     sphere exactly if it has such a series without negative coefficients (Schoenberg 1942, Positive
-    definite functions on spheres, Theorem 1). Rows are divided by their lengths; a row of zeros
-    has the value 0 with all others.
+    definite functions on spheres, Theorem 1). Rows are divided by their lengths; k of a row of
+    zeros and any other is 0.
 
     Parameters
     ----------
     coefficients : array-like of shape (degrees,)
-        Numbers from 0 on; their sum is k(a, a).
+        Non-negative numbers; their sum is k(a, a).
 
     Examples
     --------
@@ -184,7 +184,7 @@ class Zonal(Angular, name="zonal"):
         checked_coefficients(self.coefficients, "Zonal")
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: there is nothing to resolve."""
+        """Return a copy: no parameter depends on the data."""
         self.check()
         return replace(self)
 
@@ -204,7 +204,7 @@ class Zonal(Angular, name="zonal"):
 
 
 def legendre(cosines: Array, n_columns: int) -> Iterator[Array]:
-    """Yield P_0, P_1, P_2, ... of the sphere in so many dimensions, without end.
+    """Yield P_0, P_1, P_2, ... of the sphere in `n_columns` dimensions, without end.
 
     (l + d - 2) P_{l+1}(t) = (2l + d - 2) t P_l(t) - l P_{l-1}(t) in d dimensions (Mueller 1966,
     Spherical harmonics).
@@ -221,7 +221,7 @@ def legendre(cosines: Array, n_columns: int) -> Iterator[Array]:
 
 
 def harmonics(n_columns: int, degree: int) -> int:
-    """Return how many spherical harmonics of a degree there are in so many dimensions."""
+    """Return the number of spherical harmonics of a degree in `n_columns` dimensions."""
     require_sphere(n_columns)
     if degree == 0:
         return 1

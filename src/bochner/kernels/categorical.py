@@ -1,4 +1,4 @@
-"""Delta: kernels of categories, which are equal or not."""
+"""Kernels of categories, which are equal or not."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ LARGEST = 2**20
 class Categorical(ShiftInvariant):
     """A kernel of the number of columns in which two rows of categories differ, 1 where none does.
 
-    Categories are whole numbers, into which text of a data frame is turned. On whole numbers
-    1 for equal ones and 0 for others is shift-invariant: it is E cos(omega (a - b)) for omega
-    uniform in a whole turn (Bochner's theorem on the group of whole numbers). So random Fourier
-    features are hashes of the categories, and sums and products with other shift-invariant kernels
-    have features, too. Numbers beyond 2^20 are refused: in single precision the phases of larger
-    ones have few digits behind the point, and some are the same.
+    Categories are integers, which encode the text of a data frame. On integers the function that is
+    1 for equal and 0 for different ones is shift-invariant: it is E cos(omega (a - b)) for omega
+    uniform in [0, 2 pi) (Bochner's theorem on the group of integers). So random Fourier features
+    are hashes of the categories, and sums and products with other shift-invariant kernels have
+    features, too. Numbers above 2^20 are refused: in single precision their phases have few
+    digits after the point, and some coincide.
     """
 
     @property
@@ -39,19 +39,19 @@ class Categorical(ShiftInvariant):
 
     @abstractmethod
     def values(self, unequal: Array, n_columns: int) -> None:
-        """Replace the numbers of columns that differ by values of the kernel."""
+        """Replace the numbers of columns that differ by kernel values."""
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: there is nothing to resolve."""
+        """Return a copy: no parameter depends on the data."""
         self.check()
         return replace(self)  # type: ignore[type-var]
 
     def numeric_columns(self, n_columns: int) -> frozenset[int]:
-        """Return none: categories are no numbers."""
+        """Return no columns: all are categories."""
         return frozenset()
 
     def require(self, X: Rows) -> None:
-        """Refuse numbers that are not whole, or too large to tell one from the next."""
+        """Raise a ValueError if a number is not an integer, or above 2^20."""
         values = X.data if sp.issparse(X) else X
         if np.abs(values).max(initial=0) > LARGEST:
             raise ValueError(
@@ -68,7 +68,7 @@ class Categorical(ShiftInvariant):
             )
 
     def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the rows of B side by side."""
+        """Return k(., B) with the transpose of B."""
         return PreparedCategorical(self, PreparedSums.of(Term.UNEQUAL, B))
 
 
@@ -107,9 +107,12 @@ class Delta(Categorical, name="delta"):
         np.power(unequal.dtype.type(self.other), unequal, out=unequal)
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw each from a whole turn, or 0 with probability `other`."""
-        turns, kept = rng.uniform((n_columns, size)), rng.uniform((n_columns, size)) >= self.other
-        return 2 * np.pi * turns * kept
+        """Draw each uniformly from [0, 2 pi), or 0 with probability `other`."""
+        turns, nonzero = (
+            rng.uniform((n_columns, size)),
+            rng.uniform((n_columns, size)) >= self.other,
+        )
+        return 2 * np.pi * turns * nonzero
 
 
 @dataclass
@@ -131,7 +134,7 @@ class Overlap(Categorical, name="overlap"):
         unequal += 1
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw from a whole turn for one column, 0 for the others."""
+        """Draw uniformly from [0, 2 pi) for one random column, 0 for the others."""
         out, columns = np.zeros((n_columns, size)), rng.integers(size) % np.uint64(n_columns)
         out[columns.astype(np.int64), np.arange(size)] = 2 * np.pi * rng.uniform(size)
         return out
@@ -139,12 +142,12 @@ class Overlap(Categorical, name="overlap"):
 
 @dataclass(frozen=True, eq=False)
 class PreparedCategorical(PreparedKernel):
-    """The values of a kernel of categories, from the number of columns that differ."""
+    """A categorical kernel with fixed rows, computed from the number of columns that differ."""
 
     kernel: Categorical
     unequal: PreparedSums
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
-        """Count columns and replace the counts by values."""
+        """Write the number of columns that differ and replace it by kernel values."""
         self.unequal.fill(dense(A), start, stop, out)
         self.kernel.values(out, len(self.unequal.transposed))

@@ -1,7 +1,7 @@
 """Distances between all rows of one tile and all rows of another.
 
-The rows come centred (or sparse): products of far-off rows would lose the digits of their
-differences.
+The rows are centred (or sparse): inner products of rows far from the origin would lose the digits
+of their differences.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import scipy.sparse as sp
 from bochner.compute.linear_algebra.distances import manhattan_distances, squared_distances
 from bochner.kernels.rows import Array, Rows, alike, dense, tiles
 
-# Squared distances below this many roundings of |a|^2 are computed again from a - b.
+# Squared distances below this many rounding errors of |a|^2 are computed again from a - b.
 ROUNDINGS = 64
 
 
 class Distances(ABC):
-    """Distances of any rows from the same rows `B`, with what can be prepared of those."""
+    """Distances of any rows from fixed rows `B`, of which norms and the like are computed once."""
 
     @abstractmethod
     def __init__(self, B: Rows) -> None: ...
@@ -55,10 +55,10 @@ class SquaredEuclidean(Distances):
 
 
 class Euclidean(Distances):
-    """|a - b|, with the digits of a - b for (nearly) equal rows.
+    """|a - b|, computed from a - b for (nearly) equal rows.
 
-    The root turns a rounding of 1e-7 in the square into 3e-4: a kernel that is not flat at 0
-    would see equal rows as different.
+    The root turns a rounding error of 1e-7 in the square into 3e-4: for a kernel that is not flat
+    at 0, equal rows would differ.
     """
 
     def __init__(self, B: Rows) -> None:

@@ -1,4 +1,4 @@
-"""Kernels of histograms that are no sums over columns: exponentiated, semigroup and skewed ones."""
+"""Kernels of histograms that are not sums over columns: exponentiated, semigroup and skewed."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Exponentiated(BandwidthHistogram, name="exponentiated_chi_squared"):
     Parameters
     ----------
     kernel : Additive
-        The kernel whose distance is measured.
+        The kernel that defines the distance.
     bandwidth : float or "median"
         The distance at which the value is exp(-1/2); "median" takes it from the data.
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Exponentiated(BandwidthHistogram, name="exponentiated_chi_squared"):
         return np.sqrt(np.maximum(out, 0, out=out), out=out)
 
     def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the rows of B side by side."""
+        """Return k(., B) with the transpose of B."""
         return PreparedExponential(self.kernel.squared_distances(B), -0.5 / self._number() ** 2)
 
     def diagonal(self, A: Rows) -> Array:
@@ -89,7 +89,7 @@ class Exponentiated(BandwidthHistogram, name="exponentiated_chi_squared"):
 
 @dataclass(frozen=True, eq=False)
 class PreparedExponential(PreparedKernel):
-    """The exponential of sums times a negative factor; sums below 0 are rounding."""
+    """The exponential of sums times a negative factor; sums below 0 are rounding errors."""
 
     sums: PreparedSums
     factor: float
@@ -106,7 +106,7 @@ class Semigroup(BandwidthHistogram):
     """A kernel of the sum of two rows, k(a, b) = k(a + b), 1 at 0.
 
     By Berg's theorem, which is to sums what Bochner's is to differences, it is a Laplace
-    transform, k(a + b) = E exp(-omega'(a + b)) with omega from 0 on (Yang, Sindhwani, Fan, Avron
+    transform, k(a + b) = E exp(-omega'(a + b)) with omega >= 0 (Yang, Sindhwani, Fan, Avron
     and Mahoney 2014, Random Laplace feature maps for semigroup kernels on histograms).
     """
 
@@ -127,7 +127,7 @@ class ExponentialSemigroup(Semigroup, name="exponential_semigroup"):
     bandwidth : float or "median"
         The sum of roots at which the value is exp(-1); "median" takes it from the data.
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class ExponentialSemigroup(Semigroup, name="exponential_semigroup"):
         return out
 
     def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the rows of B side by side."""
+        """Return k(., B) with the transpose of B."""
         return PreparedExponential(PreparedSums.of(Term.ROOT, B), -1 / self._number())
 
     def diagonal(self, A: Rows) -> Array:
@@ -172,7 +172,7 @@ class ReciprocalSemigroup(Semigroup, name="reciprocal_semigroup"):
         The sum of two entries at which a column's factor is 1/2; "median" takes the median of
         |a + b|_1 from the data, so that values are about exp(-1).
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class ReciprocalSemigroup(Semigroup, name="reciprocal_semigroup"):
         return np.asarray(left[:, None] + right)
 
     def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the rows of B side by side, in bandwidths."""
+        """Return k(., B) with the transpose of B divided by the bandwidth."""
         number = self._number()
         return PreparedReciprocals(
             np.ascontiguousarray((dense(B) / B.dtype.type(number)).T), number
@@ -208,7 +208,7 @@ class ReciprocalSemigroup(Semigroup, name="reciprocal_semigroup"):
 
 @dataclass(frozen=True, eq=False)
 class PreparedReciprocals(PreparedKernel):
-    """Products of reciprocals against rows that were divided by the bandwidth."""
+    """The products of reciprocals with fixed rows, which are divided by the bandwidth."""
 
     transposed: Array
     bandwidth: float
@@ -252,17 +252,17 @@ class SkewedChiSquared(Histogram, name="skewed_chi_squared"):
         require_positive("The skewness of SkewedChiSquared", self.skewness, FINITE)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: there is nothing to resolve."""
+        """Return a copy: no parameter depends on the data."""
         self.check()
         return replace(self)
 
     def logarithms(self, X: Rows) -> Array:
-        """Return log(x + c): rows of which this is the kernel `Secant`."""
+        """Return log(x + c), of which this is the kernel `Secant`."""
         X = dense(X)
         return np.log(X + X.dtype.type(self.skewness))  # type: ignore[no-any-return]
 
     def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the roots of B side by side."""
+        """Return k(., B) with the transposed roots of B."""
         return PreparedHarmonicProducts(np.ascontiguousarray(self.roots(B).T), self)
 
     def roots(self, X: Rows) -> Array:
@@ -297,7 +297,7 @@ class Secant(ShiftInvariant):
         """Do nothing: there are no parameters."""
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: there is nothing to resolve."""
+        """Return a copy: no parameter depends on the data."""
         return replace(self)
 
     def tile(self, A: Rows, B: Rows) -> Array:
@@ -315,7 +315,7 @@ class Secant(ShiftInvariant):
 
 @dataclass(frozen=True, eq=False)
 class PreparedHarmonicProducts(PreparedKernel):
-    """Products of 2 u v / (u^2 + v^2) against rows of roots v."""
+    """The products of 2 u v / (u^2 + v^2) with fixed rows of roots v."""
 
     transposed: Array
     kernel: SkewedChiSquared

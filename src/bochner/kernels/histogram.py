@@ -18,7 +18,7 @@ from bochner.kernels.kernel import BandwidthKernel, Kernel, by_tiles
 from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense
 
-LOOK = 4096  # rows, or stored entries, that a thread looks at together
+CHECKED_ROWS = 4096  # rows, or stored entries, that a thread checks at once
 
 
 class Histogram(Kernel):
@@ -33,7 +33,7 @@ class Histogram(Kernel):
         return by_tiles(self.tile, A, B)
 
     def require(self, X: Rows) -> None:
-        """Refuse negative entries, and say in which row the first one is."""
+        """Raise a ValueError that names the first negative entry, if there is one."""
         if not _any_negative(X.data if sp.issparse(X) else X):
             return
         below = sp.coo_array(X) if sp.issparse(X) else None
@@ -49,18 +49,18 @@ class Histogram(Kernel):
 
 
 class BandwidthHistogram(BandwidthKernel, Histogram):
-    """A kernel of histograms and of a length measured in bandwidths."""
+    """A kernel of histograms with a bandwidth."""
 
 
 def _any_negative(values: Array) -> bool:
-    """Whether there is a number below 0, looked for by all threads."""
+    """Whether there is a negative number."""
     found = []
 
-    def look(top: int, bottom: int) -> None:
+    def check(top: int, bottom: int) -> None:
         if values[top:bottom].min(initial=0) < 0:
             found.append(top)
 
-    each_tile(look, len(values), LOOK)
+    each_tile(check, len(values), CHECKED_ROWS)
     return bool(found)
 
 
@@ -87,7 +87,7 @@ class Additive(Histogram):
         """Do nothing: there are no parameters."""
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: there is nothing to resolve."""
+        """Return a copy: no parameter depends on the data."""
         return replace(self)  # type: ignore[type-var]
 
     def squared_distances(self, B: Rows) -> PreparedSums:
@@ -102,7 +102,7 @@ class Additive(Histogram):
 
 @dataclass(frozen=True, eq=False)
 class PreparedSums(PreparedKernel):
-    """PreparedSums over columns of t(a_j, b_j) against rows that stay."""
+    """The sums over columns of t(a_j, b_j) with fixed rows."""
 
     term: Term
     transposed: Array
@@ -118,7 +118,7 @@ class PreparedSums(PreparedKernel):
 
 
 def _loose(X: Array) -> Array:
-    """Return the array as compiled loops take it: in order, and not read-only."""
+    """Return the array as compiled loops need it, C-contiguous and writeable."""
     return np.require(X, requirements=["C", "W"])
 
 
@@ -139,7 +139,7 @@ class ChiSquared(Additive, name="chi_squared"):
     distance: ClassVar[Term] = Term.CHI_SQUARED
 
     def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the rows of B side by side."""
+        """Return k(., B) with the transpose of B."""
         return PreparedSums.of(Term.HARMONIC, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -155,8 +155,9 @@ class ChiSquared(Additive, name="chi_squared"):
 class Hellinger(Additive, name="hellinger"):
     """Hellinger's kernel, also Bhattacharyya's, k(a, b) = sum_j sqrt(a_j b_j).
 
-    Its signature is 1, so its spectrum is all at 0: the roots of the entries are its features
-    (Vedaldi and Zisserman 2012, Efficient additive kernels via explicit feature maps).
+    Its signature is 1, so its spectrum is concentrated at 0, and the square roots of the entries
+    are its features (Vedaldi and Zisserman 2012, Efficient additive kernels via explicit feature
+    maps).
 
     Examples
     --------
@@ -181,7 +182,7 @@ class Hellinger(Additive, name="hellinger"):
 
 @dataclass(frozen=True, eq=False)
 class PreparedRootProducts(PreparedKernel):
-    """Products of the roots of rows with rows that are roots already."""
+    """The products of the square roots of rows with the roots of fixed rows."""
 
     roots: Rows
 
@@ -211,7 +212,7 @@ class Intersection(Additive, name="intersection"):
     distance: ClassVar[Term] = Term.ABSOLUTE
 
     def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the rows of B side by side."""
+        """Return k(., B) with the transpose of B."""
         return PreparedSums.of(Term.MINIMUM, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -223,7 +224,7 @@ class Intersection(Additive, name="intersection"):
         return np.asarray(np.tan(np.pi / 2 * shares) / 2)
 
 
-HIGHEST, KNOTS = 12.0, 16_385  # of the tabulated spectrum: 1e-18 of it lies beyond
+HIGHEST, KNOTS = 12.0, 16_385  # of the tabulated spectrum, of which 1e-18 lies beyond
 
 
 @dataclass
@@ -245,7 +246,7 @@ class JensenShannon(Additive, name="jensen_shannon"):
     distance: ClassVar[Term] = Term.DIVERGENCE
 
     def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the rows of B side by side."""
+        """Return k(., B) with the transpose of B."""
         return PreparedSums.of(Term.ENTROPY, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -256,13 +257,13 @@ class JensenShannon(Additive, name="jensen_shannon"):
         return np.asarray((near / fall + fall * (z + near)) / (2 * np.log(2)))
 
     def quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what a table of the distribution says, between whose knots it is a line."""
+        """Return the quantiles of a table of the distribution, linear between its knots."""
         return np.interp(shares, *_distribution())
 
 
 @cache
 def _distribution() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return shares and frequencies; squared knots lie closer where the density is high."""
+    """Return shares and frequencies; the knots are squared, so dense where the density is high."""
     omega = HIGHEST * np.linspace(0, 1, KNOTS) ** 2
     density = 1 / (np.cosh(np.pi * omega) * (1 + 4 * omega**2))
     pieces = np.diff(omega) * (density[1:] + density[:-1]) / 2

@@ -20,7 +20,7 @@ from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense
 from bochner.validation import FINITE, require_count, require_not_negative, require_positive
 
-POWERS = 64  # of the endless series; up to a'a = 30 bandwidth^2 the others are a millionth of it
+POWERS = 64  # of the infinite series; up to a'a = 30 bandwidth^2 the rest is a millionth of it
 
 
 class InnerProduct(Kernel):
@@ -42,7 +42,7 @@ def median_square(X: Rows) -> float:
 
 
 def checked_coefficients(given: ArrayLike, what: str) -> NDArray[np.float64]:
-    """Return coefficients as an array, or refuse negative ones, by which k is no kernel."""
+    """Return coefficients as an array, or raise a ValueError if they do not make a kernel."""
     try:
         coefficients = np.asarray(given, np.float64)
     except (TypeError, ValueError):
@@ -67,8 +67,8 @@ class PowerSeries(InnerProduct):
     def log_parts(self, length: float) -> NDArray[np.float64]:
         """Return log(terms_n length^2n), n = 0, 1, 2, ..., the parts of k(x, x) at |x| = length.
 
-        Logarithms, since the factors may be beyond all numbers where their product is not. An
-        endless series is cut.
+        Logarithms, since the factors may overflow although their product does not. An infinite
+        series is truncated.
         """
 
     @abstractmethod
@@ -76,12 +76,12 @@ class PowerSeries(InnerProduct):
         """Replace each product a'b by the value of the kernel."""
 
     def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B), of which there is nothing to prepare but the place in memory."""
+        """Return k(., B) with B in contiguous memory."""
         return PreparedPowerSeries(self, B if sp.issparse(B) else np.ascontiguousarray(B))
 
     def diagonal(self, A: Rows) -> Array:
         """Return the kernel of |a|^2 of each row."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused
             squares = squared_norms(checked_rows(A))
             self.evaluate(squares)
         return finite(squares, self)
@@ -89,21 +89,21 @@ class PowerSeries(InnerProduct):
 
 @dataclass(frozen=True, eq=False)
 class PreparedPowerSeries(PreparedKernel):
-    """The power series of products with the rows `B`."""
+    """The power series of inner products with fixed rows `B`."""
 
     kernel: PowerSeries
     B: Rows
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
-        """Write products and replace them by values."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused
+        """Write inner products and replace them by kernel values."""
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused
             fill_products(alike(A, self.B), self.B[start:stop], out)
             self.kernel.evaluate(out)
         finite(out, self.kernel)
 
 
 def finite(values: Array, kernel: PowerSeries) -> Array:
-    """Return the values, or refuse those that are beyond the numbers of their dtype."""
+    """Return the values, or raise a ValueError if some overflow their dtype."""
     if np.isfinite(values).all():
         return values
     raise ValueError(
@@ -131,7 +131,7 @@ class Polynomial(PowerSeries, name="polynomial"):
     Parameters
     ----------
     degree : int
-        The power, from 1 on.
+        The power, at least 1.
     constant : float
         At least 0. The larger it is, the more terms of a low degree count.
     scale : float or "median"
@@ -164,7 +164,7 @@ class Polynomial(PowerSeries, name="polynomial"):
 
     @property
     def factor(self) -> float:
-        """The scale, or an error if it is still open."""
+        """The scale; raises a ValueError if it is not a number yet."""
         if isinstance(self.scale, str):
             raise ValueError(
                 f"{self!r} needs a scale that is a number before it can be evaluated; got "
@@ -195,15 +195,15 @@ class Exponential(PowerSeries, name="exponential"):
 
     It is exp(|a|^2 / (2 bandwidth^2)) exp(|b|^2 / (2 bandwidth^2)) times the Gaussian kernel of
     the same bandwidth (Steinwart 2001, On the influence of the kernel on the consistency of
-    support vector machines). Rows much longer than others rule it: bring them to
-    similar lengths first.
+    support vector machines). Rows much longer than others dominate it: scale rows
+    to similar lengths first.
 
     Parameters
     ----------
     bandwidth : float or "median"
         The length of a row with k(a, a) = e; "median" takes the median length of the rows.
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class Exponential(PowerSeries, name="exponential"):
 
     @property
     def length(self) -> float:
-        """The bandwidth, or an error if it is still open."""
+        """The bandwidth; raises a ValueError if it is not a number yet."""
         if isinstance(self.bandwidth, str):
             raise ValueError(
                 f"{self!r} needs a bandwidth that is a number before it can be evaluated; got "
@@ -256,13 +256,13 @@ class DotProduct(PowerSeries, name="dot_product"):
     """A kernel given by its Maclaurin coefficients, k(a, b) = sum_n coefficients_n (a'b)^n.
 
     A function f(a'b) is a kernel exactly if no coefficient of its Maclaurin series is negative
-    (Kar and Karnick 2012, Random feature maps for dot product kernels, Theorem 1). Cut an
-    endless series where the rows' products make its terms small.
+    (Kar and Karnick 2012, Random feature maps for dot product kernels, Theorem 1). Truncate
+    an infinite series where the products of rows make its terms small.
 
     Parameters
     ----------
     coefficients : array-like of shape (terms,)
-        Numbers from 0 on, those of the powers 0, 1, 2, .... By default this is the linear kernel.
+        Non-negative numbers, for the powers 0, 1, 2, .... The default is the linear kernel.
 
     Examples
     --------
@@ -282,7 +282,7 @@ class DotProduct(PowerSeries, name="dot_product"):
         checked_coefficients(self.coefficients, "DotProduct")
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: there is nothing to resolve."""
+        """Return a copy: no parameter depends on the data."""
         self.check()
         return replace(self)
 

@@ -41,9 +41,9 @@ class KernelAlgebra(Component):
 
     @classmethod
     def resolve(cls, given: Any) -> Self:
-        """Return a fresh kernel: a named one, a copy of a given one, or one of a function k(A, B).
+        """Return a new kernel, given its name, a kernel to copy, or a function k(A, B).
 
-        A class is no function: what is meant is an instance of it.
+        A class is refused: give an instance.
         """
         if callable(given) and not isinstance(given, (KernelAlgebra, type)):
             kernel = CONSTRUCTORS["from_function"](given)
@@ -195,17 +195,17 @@ class ShiftInvariant(Kernel):
 
 
 def by_tiles(tile: Callable[[Rows, Rows], Array], A: Rows, B: Rows) -> Array:
-    """Return the matrix of the tiles of `A` and `B`; of k(A, A) only one half is computed."""
+    """Return the matrix made of tiles of `A` and `B`; of k(A, A) only one half is computed."""
     return tiled(lambda rows, columns: tile(A[rows], B[columns]), A, B, TILE)
 
 
 class Separable(Kernel):
     """A kernel k(a, b) = variance * prod_j k_j(|a_j - b_j|) with convex k_j, k_j(0) = 1.
 
-    A column cut into intervals of width `pitch` at a random place leaves a_j and b_j together with
-    probability max(0, 1 - |a_j - b_j| / pitch). If the pitch has the density pitch * k_j''(pitch),
-    that probability is k_j on average (Rahimi and Recht 2007, Random features for large-scale
-    kernel machines, section 4).
+    If a column is cut into intervals of width `pitch` with a random offset, a_j and b_j are in the
+    same interval with probability max(0, 1 - |a_j - b_j| / pitch). If the pitch has the density
+    pitch * k_j''(pitch), the mean of that probability is k_j (Rahimi and Recht 2007, Random
+    features for large-scale kernel machines, section 4).
     """
 
     @property
@@ -289,7 +289,7 @@ class BandwidthKernel(Kernel):
 
 
 def _some(X: Rows, rng: Random) -> Rows:
-    """Return at most `MEDIAN_ROWS` of the rows, drawn without replacement."""
+    """Return at most `MEDIAN_ROWS` of the rows, sampled without replacement."""
     if X.shape[0] <= MEDIAN_ROWS:
         return X
     return X[np.sort(rng.permutation(X.shape[0])[:MEDIAN_ROWS])]

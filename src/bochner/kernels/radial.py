@@ -1,4 +1,4 @@
-"""Kernels of a norm of the difference of two rows, measured in bandwidths."""
+"""Kernels of a norm of the difference of two rows, divided by a bandwidth."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from bochner.kernels.rows import Array, Rows, centred, mean
 from bochner.validation import FINITE, require_positive
 
 MULTIPLIER = 0.5
-LARGEST = 100.5  # beyond, it is all but the Gaussian kernel
-SINGLE = 10  # the degree up to which single precision has room for the coefficients
-# By bytes of a number: beyond these exp(-z) is 0, and the powers of z might not be finite.
+LARGEST = 100.5  # for larger nu it is nearly the Gaussian kernel
+SINGLE = 10  # the largest degree whose coefficients single precision can represent
+# By item size: beyond these z, exp(-z) is 0 and the powers of z may overflow.
 FARTHEST = {4: 88.0, 8: 709.0}
-# Small powers have frequencies beyond all numbers. In single precision phases from 2^23 turns on
-# are whole numbers of them, at which all rows look alike: with at most this many per bandwidth rows
-# of 1,000 bandwidths are still told apart. What would be higher takes close rows for equal ones.
+# The frequencies of small powers may overflow. In single precision phases of 2^23 turns or more are
+# whole turns, for which all rows are equal; with at most this many turns per bandwidth, rows up to
+# 1,000 bandwidths long differ. Higher frequencies are clipped: rows very close then count as equal.
 HIGHEST = 1e4
 
 
 class Radial(BandwidthKernel, ShiftInvariant):
-    """A kernel of |a - b| / bandwidth in a norm of its own, 1 at 0.
+    """A kernel of |a - b| / bandwidth, in a norm that the subclass defines, 1 at 0.
 
-    A bandwidth "auto" is left to a machine that has targets and can try some on held-out rows.
+    A machine with targets chooses a bandwidth "auto" on held-out rows.
     """
 
     rules: ClassVar[tuple[str, ...]] = ("median", "auto")
@@ -80,11 +80,11 @@ class Profile(Radial):
     @property
     @abstractmethod
     def factor(self) -> float:
-        """What distances are multiplied by before the profile sees them."""
+        """The number that multiplies distances before the profile is applied."""
 
     @abstractmethod
     def profile(self, z: Array) -> None:
-        """Replace each multiplied distance by the value of the kernel."""
+        """Replace each multiplied distance by the kernel value."""
 
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the distances prepared."""
@@ -93,13 +93,13 @@ class Profile(Radial):
 
 @dataclass(frozen=True, eq=False)
 class PreparedProfile(PreparedKernel):
-    """The profile of prepared distances."""
+    """The profile of distances from fixed rows."""
 
     kernel: Profile
     distances: Distances
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
-        """Write distances and replace them by values."""
+        """Write distances and replace them by kernel values."""
         self.distances.fill(A, start, stop, self.kernel.factor, out)
         self.kernel.profile(out)
 
@@ -140,7 +140,7 @@ class Gaussian(NormalMixture, name="gaussian"):
         The distance at which the kernel is exp(-1/2); "median" takes it from the data,
         "auto" from held-out rows of a fit.
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -181,7 +181,7 @@ class Laplacian(Profile, Separable, name="laplacian"):
         The l1 distance at which the kernel is exp(-1); "median" takes it from the data,
         "auto" from held-out rows of a fit.
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class EuclideanLaplacian(NormalMixture, name="euclidean_laplacian"):
         The distance at which the kernel is exp(-1); "median" takes it from the data,
         "auto" from held-out rows of a fit.
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -281,7 +281,7 @@ class Matern(NormalMixture, name="matern"):
         The smoothness, 0.5, 1.5, 2.5, ..., 100.5: functions of the space have derivatives up to
         below nu.
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -343,7 +343,7 @@ def polynomial(p: int) -> tuple[float, ...]:
 
 
 def t_scales(nu: float, size: int, rng: Random) -> NDArray[np.float64]:
-    """Draw what makes normal vectors vectors of a t distribution with 2 nu degrees of freedom.
+    """Draw the factors that turn normal vectors into t-distributed ones, 2 nu degrees of freedom.
 
     That is 1 / sqrt(chi^2 / (2 nu)), and chi^2 with 2 nu degrees of freedom is 2 Gamma(nu).
     """
@@ -368,7 +368,7 @@ class RationalQuadratic(NormalMixture, name="rational_quadratic"):
     shape : float
         A positive number; the smaller, the longer the tails.
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -418,7 +418,7 @@ class Cauchy(NormalMixture, name="cauchy"):
         The distance at which the kernel is 1/2; "median" takes it from the data,
         "auto" from held-out rows of a fit.
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -455,7 +455,7 @@ class ExponentialPower(NormalMixture, name="exponential_power"):
     are sqrt(2 s) / bandwidth times standard normal ones (Samorodnitsky and Taqqu 1994, Stable
     non-Gaussian random processes, Proposition 2.5.2). Power 1 is the Laplacian kernel of the
     Euclidean norm, power 2 the Gaussian kernel with bandwidth / sqrt(2). Random features of small
-    powers take rows that are closer than bandwidth / 10,000 for more alike than they are.
+    powers overestimate the similarity of rows that are closer than bandwidth / 10,000.
 
     Parameters
     ----------
@@ -465,7 +465,7 @@ class ExponentialPower(NormalMixture, name="exponential_power"):
     power : float
         The exponent, above 0 and at most 2; the smaller, the rougher the functions.
     multiplier : float
-        Multiplies the median. A bandwidth that is a number is taken as it is.
+        Multiplies the median, but not a bandwidth given as a number.
 
     Examples
     --------
@@ -496,7 +496,7 @@ class ExponentialPower(NormalMixture, name="exponential_power"):
 
     def profile(self, z: Array) -> None:
         """Take exp(-z^power)."""
-        with np.errstate(over="ignore"):  # of rows that are too far from each other
+        with np.errstate(over="ignore"):  # of rows that are too far apart
             np.power(z, z.dtype.type(self.power), out=z)
         exponential(np.negative(z, out=z))
 

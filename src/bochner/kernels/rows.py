@@ -1,4 +1,4 @@
-"""Rows as kernels take them, 2-d floating arrays or CSR, and matrices computed tile by tile."""
+"""Rows in the form that kernels take, 2-d float arrays or CSR, and matrices computed by tiles."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from bochner.compute.pool import each_tile
 
 Array = NDArray[np.floating[Any]]
-
-
 Rows = Any  # a 2-d float array, or scipy CSR rows
 
 
 def checked_rows(X: Any) -> Rows:
-    """Return `X` as 2-d rows of float32 if it has that, else of float64; CSR if it is sparse."""
+    """Return `X` as 2-d rows, float32 if it has that dtype, else float64; CSR if it is sparse."""
     rows = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
         raise ValueError(
@@ -29,9 +27,9 @@ def checked_rows(X: Any) -> Rows:
 
 
 def checked_pair(A: Any, B: Any | None) -> tuple[Rows, Rows]:
-    """Return rows of one kind and dtype with as many columns; `B` is `A` itself if None is given.
+    """Return both as checked rows of one dtype and as many columns; `B` is `A` if it is None.
 
-    If one of the two is sparse, both are.
+    If one of them is sparse, both become sparse.
     """
     A = checked_rows(A)
     if B is None:
@@ -49,29 +47,29 @@ def checked_pair(A: Any, B: Any | None) -> tuple[Rows, Rows]:
 
 
 def dense(X: Rows) -> Array:
-    """Return the rows as an ordinary array."""
+    """Return the rows as a dense array."""
     return X.toarray() if sp.issparse(X) else X  # type: ignore[no-any-return]
 
 
 def alike(X: Rows, other: Rows) -> Rows:
-    """Return the rows as CSR if the others are sparse, and as an ordinary array if not."""
+    """Return the rows as CSR if `other` is sparse, else as a dense array."""
     return sp.csr_array(X) if sp.issparse(other) else dense(X)
 
 
 def mean(X: Rows) -> Array | None:
-    """Return the mean row of an array, in its dtype; None for sparse rows, which stay sparse."""
+    """Return the mean row in the dtype of the rows; None if they are sparse, to keep them so."""
     if sp.issparse(X):
         return None
     return (X.sum(axis=0, dtype=np.float64) / max(len(X), 1)).astype(X.dtype)  # type: ignore[no-any-return]
 
 
 def centred(X: Rows, centre: Array | None) -> Rows:
-    """Return the rows minus the centre, if there is one."""
+    """Return the rows minus the centre, or the rows if it is None."""
     return X if centre is None else X - centre
 
 
 def divided(X: Rows, scales: Array) -> Rows:
-    """Return the rows with each column divided by its scale, in their dtype if it is a float's."""
+    """Return the rows with each column divided by its scale, in their dtype if it is floating."""
     dtype = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
     if sp.issparse(X):
         return X @ sp.diags_array(1 / scales).astype(dtype)
@@ -84,9 +82,9 @@ def tiles(n_rows: int, size: int) -> Iterator[slice]:
 
 
 def tiled(values: Callable[[slice, slice], Array], A: Rows, B: Rows, size: int) -> Array:
-    """Return the matrix of the values between slices of `A` and of `B`, of `size` rows at most.
+    """Return the matrix of `values(rows, columns)` of slices of at most `size` rows of `A` and `B`.
 
-    Of k(A, A) only one half is computed, also within a tile: it is symmetric in all bits.
+    If `B` is `A`, only one half is computed, so that the matrix is exactly symmetric.
     """
     K, symmetric = np.empty((A.shape[0], B.shape[0]), A.dtype), A is B
     pairs = [

@@ -1,4 +1,4 @@
-"""Symmetric matrices whose top eigenpairs are wanted, known by their products."""
+"""Symmetric operators, defined by their products, and iterations for their top eigenpairs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bochner.compute.blas import single_blas
 from bochner.compute.linear_algebra.products import gram, product, transposed_product
 from bochner.compute.random.counter_based import Random
 
-LEAST = 100  # roundings: a column that is shorter has no direction
+LEAST = 100  # rounding errors: a shorter column has no direction
 
 
 class EigenPairs(NamedTuple):
-    """Eigenvalues in descending order, eigenvectors in columns, and their images."""
+    """Eigenvalues in descending order, eigenvectors in columns, and the operator times those."""
 
     values: NDArray[np.float64]
     vectors: NDArray[Any]
@@ -31,7 +31,7 @@ class EigenPairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Operator(ABC):
-    """A positive semi-definite matrix made from an array, in whose precision it is applied."""
+    """A positive semi-definite operator made from an array, applied in its precision."""
 
     array: NDArray[Any]
 
@@ -42,12 +42,12 @@ class Operator(ABC):
 
     @property
     def side(self) -> int:
-        """The number of its columns."""
+        """The number of columns."""
         return int(self.array.shape[1])
 
     @property
     def rank(self) -> int:
-        """The largest rank that it can have."""
+        """An upper bound of the rank."""
         return int(min(self.array.shape))
 
     def in_double(self) -> Self:
@@ -90,7 +90,7 @@ class Covariance(Operator):
         return transposed_product(self.array, at_rows.astype(self.dtype)) / len(self.array)
 
     def decomposed(self, count: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Return eigenpairs by way of Phi'Phi or Phi Phi', whichever is smaller."""
+        """Return eigenpairs computed from Phi'Phi or Phi Phi', whichever is smaller."""
         rows, columns = self.array.shape
         if columns <= rows:
             values, vectors = top_pairs(gram(self.array), count)
@@ -102,7 +102,7 @@ class Covariance(Operator):
 def top_pairs(matrix: NDArray[Any], count: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return the largest eigenpairs of a dense matrix; NaN if it is not finite.
 
-    LAPACK works on one thread: on several its last bits depend on their number.
+    LAPACK runs on one thread, since its last bits depend on the number of threads.
     """
     if not np.isfinite(matrix).all():
         return np.full(count, np.nan), np.full((len(matrix), count), np.nan)
@@ -123,23 +123,21 @@ def orthonormal(A: NDArray[Any]) -> NDArray[Any]:
     return factors(A)[0]
 
 
-# Blocks of an eighth of the wanted pairs, and 3 columns for each pair with some more for few of
-# them, leave residuals below a hundredth of the eigenvalues on kernel matrices of many kinds.
+# Blocks of an eighth of the requested pairs, and 3 columns for each pair plus 48, leave residuals
+# below a hundredth of the eigenvalues on kernel matrices of many kinds.
 SHARE, NARROWEST = 8, 16
-
-
 PER_PAIR, MORE = 3, 48
 
 
 def krylov(operator: Operator, shape: tuple[int, int], count: int, rng: Random) -> EigenPairs:
-    """Return approximate top eigenpairs of an operator A, by products with a block, step by step.
+    """Return approximate top eigenpairs of an operator A by block Krylov iteration.
 
     They are the best ones in the span of B, A B, ..., A^(steps - 1) B, where B is a random block
     and shape = (its width, steps) (Musco and Musco 2015, Randomized block Krylov methods for
     stronger and faster approximate singular value decomposition, Algorithm 2). Randomised range
-    finding (Halko, Martinsson and Tropp 2011, Algorithm 4.4) keeps the last block alone, which is
-    then as wide as the number of pairs; narrow blocks that are all kept come much closer with as
-    many columns, also where eigenvalues are close to each other.
+    finding (Halko, Martinsson and Tropp 2011, Algorithm 4.4) uses the last block alone, which is
+    then as wide as the number of pairs; using all of several narrow blocks is much more accurate
+    with as many columns, also if eigenvalues are close to each other.
     """
     b, steps = shape
     Q = np.empty((operator.side, steps * b), operator.dtype)
@@ -159,10 +157,10 @@ def block_shape(count: int, effort: int = 1) -> tuple[int, int]:
 
 
 def _beyond(known: NDArray[Any], image: NDArray[Any], rng: Random) -> NDArray[Any]:
-    """Return an orthonormal basis of what an image has beyond the known directions.
+    """Return an orthonormal basis of the part of an image that is orthogonal to known directions.
 
-    Twice, since what is left of a long column leans on what was taken away. Of columns that leave
-    nothing but rounding, as happens when the rank is exhausted, random ones take the place.
+    The projection is repeated, since rounding errors of the first leave it not quite orthogonal.
+    Random columns replace those of which only rounding errors are left, once the rank is reached.
     """
     block = image.astype(known.dtype)
     least = LEAST * np.finfo(block.dtype).eps * np.linalg.norm(block, axis=0)
@@ -174,7 +172,7 @@ def _beyond(known: NDArray[Any], image: NDArray[Any], rng: Random) -> NDArray[An
 
 
 def _without(known: NDArray[Any], block: NDArray[Any]) -> NDArray[Any]:
-    """Return what is orthogonal to the known directions."""
+    """Return the part of a block that is orthogonal to the known directions."""
     shares = transposed_product(known, block).astype(known.dtype)
     return (block - product(known, shares)).astype(known.dtype)
 

@@ -20,11 +20,11 @@ from bochner.spectra.operators import (
     krylov,
 )
 
-FLOOR = 1e-7  # of the largest eigenvalue: what is smaller is dropped
+FLOOR = 1e-7  # of the largest eigenvalue: smaller ones are dropped
 ACCURACY = 1e-2  # of an eigenvalue: the residual that its pair may have
 ORTHOGONALITY = 1e-4
 DENSE = 1024  # up to this side a decomposition takes a tenth of a second and is exact
-MOST = 0.4  # of all directions: where iteration would need more, a decomposition is faster
+MOST = 0.4  # of all directions: if iteration needs more, a decomposition is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +38,11 @@ class Spectrum(Validated):
     values : array of shape (k,)
         lambda_1 >= ... >= lambda_k > 0, in float64.
     vectors : array of shape (side of A, k)
-        e_1, ..., e_k, orthonormal, in the dtype of the matrix that was given.
+        e_1, ..., e_k, orthonormal, in the dtype of the given matrix.
     size : int
         The number of rows of the subsample that A was made from.
     tail : float
-        lambda_{k+1}, the next eigenvalue, and 0 where there is none.
+        lambda_{k+1}, the next eigenvalue, or 0 if there is none.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Spectrum(Validated):
         return len(self.values)
 
     def first(self, count: int) -> Spectrum:
-        """Return the largest `count` pairs; the tail is then the first one that is left out."""
+        """Return the largest `count` pairs; the tail is then the first eigenvalue left out."""
         if count >= len(self):
             return self
         tail = float(self.values[count])
@@ -79,8 +79,8 @@ class Spectrum(Validated):
 def eigenpairs(matrix: NDArray[Any], count: int, rng: Random) -> Spectrum:
     """Return the top `count` eigenpairs of K / s for a kernel matrix K, (s, s).
 
-    By a dense decomposition of small matrices, by block Krylov iteration from a random start of
-    large ones. Work is in the dtype of the matrix. Where that is not enough, for float32 and
+    Small matrices have a dense decomposition, large ones block Krylov iteration from a random
+    start, in the dtype of the matrix. If that is not accurate enough, as float32 may be for
     eigenvalues that fall steeply, it is repeated in float64.
     """
     matrix = _checked(matrix, count)
@@ -99,7 +99,7 @@ def singular(
 
     The vectors, (d, count), are the right singular vectors of Phi, and lambda_i = sv_i^2 / s (Ma
     and Belkin 2017, Table 1, where its sqrt(n / M) sv_i is a misprint). Columns are not centred.
-    There are fewer where eigenvalues fall below the floor.
+    There are fewer if eigenvalues are below the floor.
     """
     spectrum = _spectrum(Covariance(_checked(Phi, count)), count, rng)
     return spectrum.values, spectrum.vectors
@@ -116,11 +116,11 @@ def _spectrum(operator: Operator, count: int, rng: Random) -> Spectrum:
             "Eigenpairs need numbers whose squares can be added; the largest is "
             f"{np.abs(operator.array).max():.1e}. Scale the columns first (StandardScaler)."
         )
-    return _kept(pairs, count, operator)
+    return _above_floor(pairs, count, operator)
 
 
 def _pairs(operator: Operator, count: int, rng: Random, effort: int) -> EigenPairs:
-    """Return the top pairs, by iteration where that is less work than a decomposition."""
+    """Return the top pairs, by iteration if that is less work than a decomposition."""
     width, steps = block_shape(count, effort)
     if operator.rank <= DENSE or steps * width > MOST * operator.rank:
         return operator.exact(count)
@@ -128,9 +128,9 @@ def _pairs(operator: Operator, count: int, rng: Random, effort: int) -> EigenPai
 
 
 def is_accurate(pairs: EigenPairs) -> bool:
-    """Tell whether pairs are finite and orthonormal and solve A e = lambda e.
+    """Whether pairs are finite and orthonormal and solve A e = lambda e.
 
-    An eigenvalue that is negative for lack of precision has a residual of its own size.
+    An eigenvalue that is negative by rounding has a residual of its own size.
     """
     values, vectors, images = pairs
     if not (np.isfinite(values).all() and np.isfinite(images).all()):
@@ -141,13 +141,13 @@ def is_accurate(pairs: EigenPairs) -> bool:
     return bool((residual <= scale).all() and overlap < ORTHOGONALITY)
 
 
-def _kept(pairs: EigenPairs, count: int, operator: Operator) -> Spectrum:
+def _above_floor(pairs: EigenPairs, count: int, operator: Operator) -> Spectrum:
     above = int(np.count_nonzero(pairs.values > FLOOR * pairs.values[0]))
-    kept = pairs.first(min(count, above))
-    beyond = pairs.values[len(kept.values) :]
-    tail = max(float(beyond[0]), 0.0) if len(beyond) else 0.0
-    vectors = np.ascontiguousarray(kept.vectors, dtype=operator.dtype)
-    return Spectrum(kept.values, vectors, len(operator.array), tail)
+    top = pairs.first(min(count, above))
+    others = pairs.values[len(top.values) :]
+    tail = max(float(others[0]), 0.0) if len(others) else 0.0
+    vectors = np.ascontiguousarray(top.vectors, dtype=operator.dtype)
+    return Spectrum(top.values, vectors, len(operator.array), tail)
 
 
 def _checked(given: Any, count: int) -> NDArray[Any]:

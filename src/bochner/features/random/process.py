@@ -63,7 +63,7 @@ class ProcessBasis(WholeUnits):
         memory: int | None = None,
     ) -> None:
         self.kernel = kernel
-        unit_bytes = max(1, _bytes(kernel.drawn(rows.n_columns, Random(seed, 0))))
+        unit_bytes = max(1, _bytes(kernel.draw(rows.n_columns, Random(seed, 0))))
         super().__init__(size, rows, seed, unit_bytes, memory, UNIT)
 
     def encode(self, X: Any) -> NDArray[Any]:
@@ -71,8 +71,8 @@ class ProcessBasis(WholeUnits):
         return dense(self.rows(X))
 
     def draw(self, rng: Random) -> Any:
-        """Return the draws of a unit, as the kernel's sampler returns them."""
-        return self.kernel.drawn(self.n_columns, rng)
+        """Return the draws of a unit, in the form that the kernel's sampler gives them."""
+        return self.kernel.draw(self.n_columns, rng)
 
     def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
         """Write the functions of the draws."""

@@ -1,1 +1,1 @@
-"""Kernels made of other kernels: sums, products, scales per column, chosen columns, linear maps."""
+"""Kernels made of other kernels: sums, products, column scales, chosen columns, linear maps."""

@@ -163,7 +163,7 @@ Stretched, GeneralStretched = ColumnScaled, GeneralColumnScaled  # the names of 
 
 
 def require_scales(scales: Any) -> None:
-    """Raise a ValueError unless the scales are a list of positive numbers."""
+    """Refuse scales that are no list of positive numbers."""
     given = np.asarray(scales)
     if (
         given.ndim != 1

@@ -1,1 +1,1 @@
-"""Kernels that a user gives: as a function, as a matrix, by frequencies or by random functions."""
+"""Kernels given by the user: as a function, a matrix, by frequencies or by random functions."""

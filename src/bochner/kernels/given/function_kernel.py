@@ -1,4 +1,4 @@
-"""A user's own function as a kernel, and rows that hold values of a kernel."""
+"""A kernel given as a function, and one whose values are given instead of rows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from bochner.compute.random.counter_based import Random
 from bochner.kernels.kernel import Kernel, constructor
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 
-ROWS = 512  # for which the function is asked at once
-BLOCK = 32  # rows whose k(a, a) is read off a matrix of all their pairs
+ROWS = 512  # for which the function is called at once
+BLOCK = 32  # rows whose k(a, a) is taken from a matrix of all their pairs
 
-
-# The function may not bear to be called by several threads. A function may evaluate other kernels,
-# so a thread that is inside may enter again.
+# The function may not be thread-safe. It may evaluate other kernels, so the lock is re-entrant.
 _one_at_a_time = RLock()
 
 
@@ -46,7 +44,7 @@ class FunctionKernel(Kernel):
     function: Callable[[Any, Any], Any]
 
     def __sklearn_clone__(self) -> Self:
-        """Return a kernel of the same function: it has no parameters that could be set."""
+        """Return a kernel of the same function, which has no parameters to clone."""
         return replace(self)
 
     def check(self) -> None:
@@ -58,7 +56,7 @@ class FunctionKernel(Kernel):
             )
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: there is nothing to resolve."""
+        """Return a copy: no parameter depends on the data."""
         self.check()
         return replace(self)
 
@@ -70,7 +68,7 @@ class FunctionKernel(Kernel):
         return K
 
     def tile(self, A: Rows, B: Rows) -> Array:
-        """Return what the function gives, checked and in the dtype of the rows."""
+        """Return the checked values of the function in the dtype of the rows."""
         shape = (A.shape[0], B.shape[0])
         if 0 in shape:
             return np.empty(shape, A.dtype)
@@ -91,7 +89,7 @@ class FunctionKernel(Kernel):
                 f"array of numbers of the shape {shape}; {self.function!r} returned "
                 f"{values.dtype} of the shape {values.shape}."
             )
-        with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
+        with np.errstate(over="ignore"):  # overflow becomes infinity, which is refused
             values = values.astype(dtype, copy=False)
         if not np.isfinite(values).all():
             raise ValueError(
@@ -113,8 +111,8 @@ class Precomputed(Kernel, name="precomputed"):
 
     The c_j are the rows of the training data, of which X at fit is the square matrix of k; X at
     prediction has a row for each new point and the same columns, as for
-    ``SVC(kernel="precomputed")`` of scikit-learn. There is no function behind the values, so this
-    kernel cannot be evaluated: a basis of centres takes the columns as they are.
+    ``SVC(kernel="precomputed")`` of scikit-learn. Since no function is known, this kernel cannot be
+    evaluated: a basis of centres uses the columns themselves.
 
     Examples
     --------
@@ -127,15 +125,15 @@ class Precomputed(Kernel, name="precomputed"):
         """Do nothing: there are no parameters."""
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: there is nothing to resolve."""
+        """Return a copy: no parameter depends on the data."""
         return replace(self)
 
     def matrix(self, A: Rows, B: Rows) -> NoReturn:
-        """Refuse: only the values in the rows are known."""
+        """Raise a ValueError: only the values in the rows are known."""
         raise _unknown()
 
     def diagonal(self, A: Rows) -> NoReturn:
-        """Refuse: only the values in the rows are known."""
+        """Raise a ValueError: only the values in the rows are known."""
         raise _unknown()
 
 

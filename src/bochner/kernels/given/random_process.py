@@ -17,11 +17,11 @@ from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 from bochner.validation import require_count
 
-UNIT = 64  # draws that are made and evaluated together; changing it changes every model
-ROWS = 512  # for which the function is asked at once
-PROCESS = 0x92C355  # keeps the draws of the matrix apart from those of features of the same seed
+UNIT = 64  # draws that are sampled and evaluated together; another number changes every model
+ROWS = 512  # for which the function is called at once
+PROCESS = 0x92C355  # makes the draws of the matrix differ from those of features of the same seed
 
-_one_at_a_time = RLock()  # functions may not bear to be called by several threads
+_one_at_a_time = RLock()  # functions may not be thread-safe
 
 
 @dataclass
@@ -29,13 +29,12 @@ class RandomProcess(Kernel):
     """A kernel made from random functions, k(a, b) = E phi(omega, a) phi(omega, b).
 
     Any phi with a second moment gives a kernel (Dai et al. 2014, Scalable kernel methods via doubly
-    stochastic gradients, Theorem 3). Doubly stochastic gradients need no more than the draws. The
+    stochastic gradients, Theorem 3). Doubly stochastic gradients need only the draws. The
     matrix k(A, B) has no closed form: it is a Monte Carlo mean over `draws` of omega, the same ones
     in every call. So it is exactly symmetric and positive semi-definite, of rank `draws` at most,
     and its error is about std(phi phi) / sqrt(draws).
 
-    Both functions are called in one thread at a time, with rows as dense arrays, some of them
-    zeros.
+    Both functions are called by one thread at a time, with dense rows, some of which may be zeros.
 
     Parameters
     ----------
@@ -46,9 +45,9 @@ class RandomProcess(Kernel):
         sampler(n_columns, size, rng) returns `size` independent draws of omega, in any form, from
         the random numbers `rng`, a `bochner.compute.random.Random`, and from nothing else.
     draws : int
-        Draws behind the matrix, rounded up to a multiple of 64. Features do not depend on it.
+        Draws for the matrix, rounded up to a multiple of 64. Features do not depend on it.
     seed : int
-        A whole number from 0 on, which determines the draws behind the matrix.
+        A non-negative integer, which determines the draws for the matrix.
 
     Examples
     --------
@@ -68,7 +67,7 @@ class RandomProcess(Kernel):
     seed: int = 0
 
     def __sklearn_clone__(self) -> Self:
-        """Return a kernel of the same functions: they have no parameters that could be set."""
+        """Return a kernel of the same functions, which have no parameters to clone."""
         return replace(self)
 
     def check(self) -> None:
@@ -82,7 +81,7 @@ class RandomProcess(Kernel):
         require_count("seed of RandomProcess", self.seed, 0)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: there is nothing to resolve."""
+        """Return a copy: no parameter depends on the data."""
         self.check()
         return replace(self)
 
@@ -97,7 +96,7 @@ class RandomProcess(Kernel):
         return (total / (units * UNIT)).astype(A.dtype)
 
     def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with phi of the rows `B` prepared."""
+        """Return k(., B) with phi evaluated at the rows `B`."""
         return PreparedProcess.of(self, B)
 
     def diagonal(self, A: Rows) -> Array:
@@ -108,7 +107,7 @@ class RandomProcess(Kernel):
         ]
         return np.mean(squares, axis=0).astype(A.dtype)  # type: ignore[no-any-return]
 
-    def drawn(self, n_columns: int, rng: Random) -> Any:
+    def draw(self, n_columns: int, rng: Random) -> Any:
         """Return a unit of draws of omega."""
         with _one_at_a_time:
             return self.sampler(n_columns, UNIT, rng)
@@ -124,9 +123,9 @@ class RandomProcess(Kernel):
         return np.concatenate(parts).astype(X.dtype).astype(np.float64)
 
     def _omegas(self, n_columns: int) -> Iterator[Any]:
-        """Yield the units of draws behind the matrix."""
+        """Yield the units of draws for the matrix."""
         return (
-            self.drawn(n_columns, Random(self.seed, PROCESS, number))
+            self.draw(n_columns, Random(self.seed, PROCESS, number))
             for number in range(-(-self.draws // UNIT))
         )
 
@@ -147,7 +146,7 @@ class RandomProcess(Kernel):
 
 @dataclass(frozen=True, eq=False)
 class PreparedProcess(PreparedKernel):
-    """Means over draws whose functions have been evaluated at the rows that stay."""
+    """The mean over draws whose functions are evaluated at fixed rows."""
 
     kernel: RandomProcess
     omegas: list[Any]
@@ -168,5 +167,5 @@ class PreparedProcess(PreparedKernel):
 
 
 def is_random(kernel: Kernel) -> bool:
-    """Whether a kernel, or one that it is made of, is known by random functions alone."""
+    """Whether a kernel, or one of its parts, is a `RandomProcess`."""
     return isinstance(kernel, RandomProcess) or any(map(is_random, parts(kernel).values()))

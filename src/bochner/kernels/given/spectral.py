@@ -1,4 +1,4 @@
-"""Spectral: a kernel that is given by its spectral measure."""
+"""Spectral: a kernel given by its spectral measure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 SIZE = 16_384  # frequencies of the Monte Carlo mean
 PIECE = 1024  # of them at a time
 NUMBERS = 1 << 20  # of differences at a time
-SEED = 0x5370656374  # the mean is over the same frequencies on every day
+SEED = 0x5370656374  # of the frequencies of the mean, which are always the same
 
-# What users write may not bear to be called by several threads at once.
+# The functions of users may not be thread-safe.
 _one_at_a_time = RLock()
 
 
@@ -31,10 +31,9 @@ class Spectral(ShiftInvariant):
 
     By Bochner's theorem every shift-invariant kernel with k(a, a) = 1 is of this form. Features
     need the sampler alone. Values k(a, b) come from `function` if it is given. If not, they are a
-    Monte Carlo mean over 16,384 frequencies that are always the same: a kernel by itself, off from
-    the one that is meant by about 0.006 (1 / sqrt(2 * 16,384)), and slow.
-    `is_exact` says which of the two it is. `2 * Spectral(...)` has another variance, `Stretched`
-    and `Mapped` another measure of distance.
+    Monte Carlo mean over 16,384 fixed frequencies: this is a kernel itself, differs from the exact
+    one by about 0.006 (1 / sqrt(2 * 16,384)), and is slow. `is_exact` tells the two apart.
+    `2 * Spectral(...)` has another variance, `ColumnScaled` and `Mapped` have another metric.
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ class Spectral(ShiftInvariant):
     function: Callable[[Any], Any] | None = None
 
     def __sklearn_clone__(self) -> Self:
-        """Return a kernel of the same functions: they have no parameters that could be set."""
+        """Return a kernel of the same functions, which have no parameters to clone."""
         return replace(self)
 
     @property
@@ -76,7 +75,7 @@ class Spectral(ShiftInvariant):
 
     @property
     def is_exact(self) -> bool:
-        """Whether values come from a function, and are no Monte Carlo mean."""
+        """Whether values come from a function and not from a Monte Carlo mean."""
         return self.function is not None
 
     def check(self) -> None:
@@ -93,7 +92,7 @@ class Spectral(ShiftInvariant):
             )
 
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy, if the function is 1 at 0."""
+        """Return a copy, or raise a ValueError if the function is not 1 at 0."""
         self.check()
         if self.function is not None:
             self._require_one(checked_rows(X).shape[1])
