@@ -1,4 +1,4 @@
-"""Callbacks: functions that are called with the progress after every batch and every pass."""
+"""Callbacks: functions called with the progress after every batch and every pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = ("pass_", "step", "rows", "seconds", "loss", "held_out_loss", "size")
 
 
 class History:
-    """Keeps one line a batch; `columns` maps a name to the list of its values.
+    """Records one line per batch; `columns` maps a name to the list of its values.
 
     >>> history = History()
     >>> history(Progress(pass_=0, position=1, batches=4, step=1, rows=64, seconds=0.1, loss=0.7))
@@ -28,7 +28,7 @@ class History:
         self.columns: dict[str, list[float | int | None]] = {name: [] for name in COLUMNS}
 
     def __call__(self, progress: Progress) -> None:
-        """Add a line, unless the step is there already (a pass has ended, nothing has moved)."""
+        """Add a line, unless the step has one already (a call at the end of a pass)."""
         steps = self.columns["step"]
         if steps and steps[-1] == progress.step:
             self.columns["held_out_loss"][-1] = progress.held_out_loss
@@ -38,17 +38,17 @@ class History:
 
 
 class CheckpointCallback(ABC):
-    """A callback that kernel machines hand themselves to, as far as they have come.
+    """A callback that gets the partly fitted estimator, to save it.
 
-    Estimators that cannot go on from the middle of a fit call it as any other callback: it refuses.
+    Estimators that cannot resume a fit call it as any other callback: it raises ValueError.
     """
 
     @abstractmethod
     def keep(self, progress: Progress, unfinished: Callable[[], Any]) -> None:
-        """Be told the progress; `unfinished` makes a model whose next `fit` goes on from here."""
+        """Take the progress; `unfinished` returns a model whose next `fit` continues from here."""
 
     def __call__(self, progress: Progress) -> None:
-        """Refuse: nobody is there to be kept."""
+        """Raise ValueError: there is no estimator that can be resumed."""
         raise ValueError(
             f"{type(self).__name__} is for fit of KernelClassifier, KernelRegressor, "
             "KernelQuantileRegressor and KernelNoveltyDetector, which can go on from the middle. "
@@ -60,16 +60,16 @@ Keeper = CheckpointCallback  # the name in earlier versions
 
 
 class ProgressBar:
-    """Draws a bar with rich, on standard error; it closes when the fit ends.
+    """Draws a progress bar with rich, on standard error, until the fit ends.
 
     Parameters
     ----------
     passes : int or None
-        Passes that are to be done, for the bar's length; None draws a bar for each pass.
+        The number of passes, for the length of the bar; None draws a bar for each pass.
     console : rich.console.Console or None
         Where to draw.
     seconds : float or None
-        The most time that the fit may take, to say how much of it is left.
+        The time limit of the fit, to show how much of it is left.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class ProgressBar:
             BarColumn(bar_width=20),
             TimeElapsedColumn(table_column=Column(min_width=7)),
             TimeRemainingColumn(table_column=Column(min_width=7)),
-            TextColumn("{task.fields[note]}"),  # last: what a narrow terminal cuts off
+            TextColumn("{task.fields[note]}"),  # last, since a narrow terminal cuts it off
             console=console,
         )
         bar.start()
@@ -122,11 +122,11 @@ class ProgressBar:
         note = f"{progress.size:,} features  {progress.rows:,} rows"
         if progress.held_out_loss is not None:
             note = f"held out {progress.held_out_loss:.4g}  {note}"
-        if not math.isnan(progress.loss):  # sums over rows have none
+        if not math.isnan(progress.loss):  # some solvers have no loss
             note = f"loss {progress.loss:.4g}  {note}"
         if self.seconds is not None:
             note = f"{note}  at most {max(self.seconds - progress.seconds, 0.0):.0f} s left"
-        # Between two passes the bar belongs to the one that has ended.
+        # Between two passes the bar shows the one that has ended.
         before = progress.pass_ - (progress.position == 0 < progress.pass_)
         line: dict[str, Any] = {"description": f"pass {before + 1}", "note": note}
         if progress.batches is None:

@@ -1,4 +1,4 @@
-"""Problem: what is minimised; Expansion: what comes out."""
+"""Problem: what is minimised; Expansion: the resulting function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Problem:
     """Minimise mean loss + alpha/2 |f|^2 over f(x) = phi(x)' w + b, the mean taken over the rows.
 
     The intercept b is an unpenalised extra weight. `rows` is the number of training rows, None
-    on a stream whose end is not known; `outputs` the number of columns of the target.
+    if unknown; `outputs` is the number of columns of the target.
     """
 
     basis: Basis
@@ -54,11 +54,11 @@ class Expansion(Validated):
         return self.evaluate(self.basis.encode(X))
 
     def evaluate(self, code: Any) -> NDArray[np.floating[Any]]:
-        """Evaluate at rows that are encoded already."""
+        """Evaluate at encoded rows."""
         return np.asarray(self.basis.evaluate(code, self.weights) + self.intercept)
 
     def simplified(self) -> Expansion:
-        """Return the same function on the plain basis, without what only a fit has use for."""
+        """Return the same function on the plain basis, without what only a fit needs."""
         basis = self.basis.for_prediction
         if basis is self.basis:
             return self
@@ -66,5 +66,5 @@ class Expansion(Validated):
 
     @property
     def size(self) -> int:
-        """How many functions of the basis have a weight."""
+        """The number of weights."""
         return len(self.weights)

@@ -25,10 +25,10 @@ __all__ = [
 
 
 class Stop(ABC):
-    """Says when a fit ends; `a | b` ends it when either does.
+    """A rule that ends a fit; `a | b` ends it when either rule does.
 
-    A rule has no memory of its own: what it needs is in the progress, so that a fit that was
-    interrupted and goes on stops where an uninterrupted one does.
+    A rule has no state: it depends on the progress alone, so that a resumed fit stops where an
+    uninterrupted one does.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Stop(ABC):
 
     @abstractmethod
     def __call__(self, progress: Progress) -> Reason | None:
-        """Return the reason to stop now, or None to go on."""
+        """Return the reason to stop now, or None to continue."""
 
     def __or__(self, other: Stop) -> Stop:
         return Either(self, other)
@@ -47,13 +47,13 @@ class Stop(ABC):
 
 @dataclass(frozen=True)
 class Either(Stop):
-    """Stop when one of two rules says so."""
+    """Stop when one of two rules does."""
 
     first: Stop
     second: Stop
 
     def __call__(self, progress: Progress) -> Reason | None:
-        """Return the first reason there is."""
+        """Return the first reason."""
         return self.first(progress) or self.second(progress)
 
 
@@ -72,7 +72,7 @@ class Passes(Stop):
 
 @dataclass(frozen=True)
 class OnePass(Stop):
-    """Stop when the pass with this number is done; there is nothing more to do then."""
+    """Stop when the pass with this number is done, as converged."""
 
     number: int = 0
 
@@ -85,7 +85,7 @@ class OnePass(Stop):
 
 @dataclass(frozen=True)
 class Steps(Stop):
-    """Stop at the end of the pass in which a number of steps is reached: that is enough."""
+    """Stop at the end of the pass in which a number of steps is reached, as converged."""
 
     enough: int
 
@@ -111,7 +111,7 @@ class RowLimit(Stop):
 
 @dataclass(frozen=True)
 class Seconds(Stop):
-    """Stop after some time, at the end of the batch under way."""
+    """Stop after some time, at the end of the current batch."""
 
     most: float
 
@@ -124,17 +124,17 @@ class Seconds(Stop):
 
 @dataclass(frozen=True)
 class Tolerance(Stop):
-    """Stop when the last `patience` passes brought no lower mean training loss than before.
+    """Stop when the mean training loss has not improved in the last `patience` passes.
 
-    Lower means by more than the fraction `tol` of the first pass's loss. Steps are random, and one
-    that gains nothing says little: where a pass has few batches, as many passes count as make 32.
+    An improvement is more than the fraction `tol` of the first pass's loss. Steps are random: where
+    a pass has few batches, the rule compares as many passes as have 32 steps.
     """
 
     tol: float
     patience: int = 3
 
     def __call__(self, progress: Progress) -> Reason | None:
-        """Return a reason once the training loss stands still from pass to pass."""
+        """Return a reason once the training loss no longer improves."""
         losses = progress.pass_losses
         last = max(self.patience, -(-FEWEST_STEPS // (progress.batches or FEWEST_STEPS)))
         if progress.position != 0 or len(losses) <= last:
@@ -151,10 +151,10 @@ class Tolerance(Stop):
 
 @dataclass(frozen=True)
 class NoImprovement(Stop):
-    """Stop when the last `patience` looks at the held-out rows brought no better loss.
+    """Stop when the last `patience` held-out evaluations brought no improvement.
 
-    Better means lower than the best before by more than the fraction `tol` of it (and by more
-    than a millionth of the first: a loss that goes to zero ends too).
+    An improvement is lower than the best loss before by more than the fraction `tol` of it, and by
+    more than a millionth of the first loss, so that a fit whose loss goes to zero ends, too.
     """
 
     patience: int = 5
@@ -173,7 +173,7 @@ class NoImprovement(Stop):
 
 @dataclass(frozen=True)
 class Solved(Stop):
-    """Stop when the solver has come as close to the minimum as it was asked to."""
+    """Stop when the weights are within the solver's tolerance of the minimum."""
 
     def __call__(self, progress: Progress) -> Reason | None:
         """Return a reason once the solver's tolerance is met."""

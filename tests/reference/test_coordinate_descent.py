@@ -230,7 +230,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(loss, passes):
     problem = Problem(source.basis, loss, 1e-4, outputs, True, rows=ROWS)
     solver = CoordinateDescent(path=2)
     whole = run(solver, problem, source, stop=Passes(9))
-    half = run(solver, problem, source, stop=RowLimit(ROWS * (passes * GRIDS + 5)))
+    half = run(solver, problem, source, stop=RowLimit(ROWS * passes + ROWS * 5 // GRIDS))
     assert half.training.position == 5
     assert bool(half.training.state.found) == (passes == 1)  # amid grids that were looked at
     kept = pickle.loads(pickle.dumps(copy.deepcopy(half.training)))

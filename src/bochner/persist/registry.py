@@ -112,7 +112,7 @@ MODULES = {
     "solvers.doubly_stochastic.doubly_stochastic": "DoublyStochastic DoublyStochasticState",
     "solvers.doubly_stochastic.lazy_predictions": "Change LazyPredictions",
     "solvers.doubly_stochastic.refinement": "Refinement",
-    "solvers.doubly_stochastic.step_rules": "Plain Preconditioned",
+    "solvers.doubly_stochastic.step_rules": "PlainStep Preconditioned",
     "solvers.eigenpro.eigenpro": "EigenPro",
     "solvers.eigenpro.preconditioner": "CenterPreconditioner FeaturePreconditioner Momentum Pace",
     "solvers.eigenpro.spaces": "Constant EigenProState Temporary",
@@ -141,6 +141,7 @@ OLD_NAMES = {
     "progress.Reason": "training.Reason",
     "solvers.Ledger": "solvers.LazyPredictions",
     "solvers.Memo": "solvers.PredictionCache",
+    "solvers.Plain": "solvers.PlainStep",
 }
 
 

@@ -1,4 +1,4 @@
-"""Solvers: what moves the weights, and their policies."""
+"""Solvers: the methods that fit the weights, and their policies."""
 
 from bochner.solvers.binning.averaged_gradient import AveragedGradient
 from bochner.solvers.binning.backfitting import Backfitting
@@ -6,7 +6,7 @@ from bochner.solvers.binning.coordinate_descent import CoordinateDescent
 from bochner.solvers.doubly_stochastic.coordinates import Checked, Coordinates, New, Uniform
 from bochner.solvers.doubly_stochastic.doubly_stochastic import DoublyStochastic
 from bochner.solvers.doubly_stochastic.refinement import Refinement
-from bochner.solvers.doubly_stochastic.step_rules import Plain, Preconditioned, StepRule
+from bochner.solvers.doubly_stochastic.step_rules import Plain, PlainStep, Preconditioned, StepRule
 from bochner.solvers.eigenpro.eigenpro import EigenPro
 from bochner.solvers.passes.conjugate_gradient import ConjugateGradient
 from bochner.solvers.passes.direct import Direct
@@ -29,6 +29,7 @@ __all__ = [
     "Newton",
     "Nystroem",
     "Plain",
+    "PlainStep",
     "Preconditioned",
     "PredictionCache",
     "Refinement",

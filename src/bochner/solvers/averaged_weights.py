@@ -1,4 +1,4 @@
-"""AveragedWeights: weights that shrink and are averaged without being touched."""
+"""AveragedWeights: weights with decay and averaging at the cost of the moved coordinates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SMALLEST_SCALE = 1e-100
 
 @dataclass
 class AveragedWeights(Validated):
-    """The iterates w_s = scale_s v_s and their mean, at the cost of the coordinates that move.
+    """The iterates w_s = scale_s v_s and their weighted mean.
 
     Weight decay multiplies `scale` alone. With importances r_s, the sums A = sum r_s scale_s
     (`area`), N = sum r_s (`total`) and u (`lag`), to which every move dv adds A dv before A
-    grows, the mean sum r_s w_s / N is (A v - u) / N: a coordinate that moved at step t has been
-    part of the iterates for the area A - A_t only.
+    grows, the mean sum r_s w_s / N is (A v - u) / N: a change at step t belongs to the iterates of
+    the area A - A_t only. A step thus costs as much as the coordinates that it moves.
     """
 
     outputs: int
@@ -43,7 +43,7 @@ class AveragedWeights(Validated):
         require_sound(0 <= self.columns <= shape[0], "it has fewer weights than it says")
 
     def move(self, start: int, change: NDArray[Any]) -> NDArray[np.float64]:
-        """Add to the weights from `start` on, growing as needed; return the change in v."""
+        """Add to the weights from `start` on, extend them if needed; return the change in v."""
         stop = start + len(change)
         self._reach(stop)
         change = change / self.scale
@@ -52,13 +52,13 @@ class AveragedWeights(Validated):
         return change
 
     def decay(self, factor: float) -> bool:
-        """Multiply all weights; return whether v was rescaled (old copies are void then)."""
+        """Multiply all weights; return whether v was rescaled, which invalidates old copies."""
         if self.columns == 0:
             return False
         self.scale *= factor
         if self.scale >= SMALLEST_SCALE:
             return False
-        if self.scale == 0.0:  # the weights end here, but not their part in the mean
+        if self.scale == 0.0:  # the weights are 0 from here on, but stay in the mean
             self.lag -= self.area * self.values
         self.values *= self.scale
         self.area = 0.0 if self.scale == 0.0 else self.area / self.scale
@@ -66,18 +66,18 @@ class AveragedWeights(Validated):
         return True
 
     def include(self, importance: float) -> None:
-        """Take the present weights into the mean."""
+        """Add the present weights to the mean."""
         self.area += importance * self.scale
         self.total += importance
 
     @property
     def v(self) -> NDArray[np.float64]:
-        """v, without the room that it has to grow."""
+        """v, without spare capacity."""
         return self.values[: self.columns]
 
     @property
     def u(self) -> NDArray[np.float64]:
-        """u, without the room that it has to grow."""
+        """u, without spare capacity."""
         return self.lag[: self.columns]
 
     def current(self, start: int = 0, stop: int | None = None) -> NDArray[np.float64]:
@@ -85,7 +85,7 @@ class AveragedWeights(Validated):
         return self.scale * self.v[start:stop]
 
     def mean(self) -> NDArray[np.float64]:
-        """Return the mean of the iterates that were included."""
+        """Return the mean of the included iterates."""
         return np.asarray((self.area * self.v - self.u) / self.total)
 
     def _reach(self, stop: int) -> None:

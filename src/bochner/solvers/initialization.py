@@ -1,4 +1,4 @@
-"""What stochastic solvers take from the sample before their first step."""
+"""What solvers compute from the sample before their first step."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ CONSTANT_STEPS = 50
 
 
 def curvature(loss: Loss) -> float:
-    """Return the bound of a loss's curvature; a loss with kinks is taken as curved by 1."""
+    """Return the bound of a loss's curvature; 1 for a loss with kinks."""
     return loss.curvature_bound if isinstance(loss, Smooth) else 1.0
 
 
 def best_constant(problem: Problem, sample: Batch) -> NDArray[np.float64]:
     """Return the constant prediction with the least loss on the sample; 0 without an intercept.
 
-    Gradient steps of length 1 / curvature: one is exact for the squared loss, and a rounded kink
-    begins at its quantile.
+    Gradient steps of length 1 / curvature: one is exact for the squared loss; a loss with rounded
+    kinks starts at its quantile.
     """
     constant = np.zeros(problem.outputs)
     weight = sample.weight
@@ -42,7 +42,7 @@ def best_constant(problem: Problem, sample: Batch) -> NDArray[np.float64]:
 
 
 def top_eigenvalue(basis: RandomBasis, sample: Batch, width: int) -> float:
-    """Return the largest eigenvalue of Phi'Phi / n for a block, with the noise of both in it."""
+    """Return the largest eigenvalue of Phi'Phi / n for a block at the sample."""
     columns = basis.columns(basis.encode(sample.X), 0, width)
     with single_blas():
         top = eigvalsh(gram(columns), subset_by_index=(width - 1, width - 1))[-1]

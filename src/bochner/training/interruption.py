@@ -1,4 +1,4 @@
-"""Interruption: a Ctrl-C that waits for the end of a batch, and walks that end early."""
+"""Interruption: a Ctrl-C that waits for the end of a batch, and iterators that end early."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into an event that is looked at between batches; the second is raised.
+    """Turn the first Ctrl-C into an event, to be checked between batches; raise at the second.
 
-    A step is thus never cut in half, and what was learned is never lost. Only the main thread
-    gets signals: elsewhere the event is never set.
+    So no step is cut in half, and no result is lost. Only the main thread gets signals: in other
+    threads the event is never set.
     """
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked
         return
     before = signal.getsignal(signal.SIGINT)
-    if not callable(before):  # the process ignores Ctrl-C, or somebody outside Python has it
+    if not callable(before):  # the process ignores Ctrl-C, or code outside Python handles it
         yield asked
         return
 
@@ -38,10 +38,10 @@ def interruptible() -> Iterator[threading.Event]:
 
 
 @contextmanager
-def closed_at_the_end(walk: Iterator[Any]) -> Iterator[None]:
-    """Close a walk that may be given up half-way: it may hold a file or a thread."""
+def closed_at_the_end(iterator: Iterator[Any]) -> Iterator[None]:
+    """Close a generator that may end early: it may hold a file or a thread."""
     try:
         yield
     finally:
-        if isinstance(walk, Generator):
-            walk.close()
+        if isinstance(iterator, Generator):
+            iterator.close()

@@ -1,4 +1,4 @@
-"""Progress: where a fit stands, for stopping rules and callbacks."""
+"""Progress: the current status of a fit, for stopping rules and callbacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bochner.problem import Expansion
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a fit ended, and whether that means that it is done."""
+    """Why a fit ended, and whether it converged."""
 
     text: str
     converged: bool
@@ -24,7 +24,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The mean loss on the held-out rows when so many steps were done."""
+    """The mean loss on the held-out rows after a number of steps and rows."""
 
     step: int
     rows: int
@@ -33,14 +33,14 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a fit has done so far.
+    """The status of a fit.
 
     Attributes
     ----------
     pass_, position : int
-        Completed passes, and completed batches of the pass under way.
+        Completed passes, and completed batches of the current pass.
     batches : int or None
-        Batches in a pass, where the number of rows is known.
+        Batches in a pass, if the number of rows is known.
     step, rows : int
         Batches and rows since the fit began.
     seconds : float
@@ -52,17 +52,17 @@ class Progress:
     size : int
         Functions of the basis in use.
     optimality : float
-        How far the weights are from the minimum, relative; infinite if the solver cannot tell.
+        Relative distance of the weights to the minimum; infinite if the solver cannot compute it.
     solved : bool
-        Whether that is as close as the solver was asked to come.
+        Whether it is within the solver's tolerance.
     evaluations : tuple of Evaluation
         The mean losses on held-out rows so far.
     reason : Reason or None
         Set in the last progress of a run.
     expansion : callable or None
-        Called before the next batch, it makes the function that has been learned so far.
+        Returns the function learned so far; call it before the next batch.
     training : Training or None
-        All that the fit needs to go on from here, until the next batch.
+        All that the fit needs to continue from here; valid until the next batch.
     """
 
     pass_: int
@@ -82,17 +82,17 @@ class Progress:
     training: Any = field(default=None, repr=False, compare=False)
 
     def detached(self) -> Progress:
-        """Return the same without what is for the time before the next batch."""
+        """Return the same without `expansion` and `training`, which the next batch changes."""
         return replace(self, expansion=None, training=None)
 
     @property
     def held_out_loss(self) -> float | None:
-        """The mean loss at the last look at the held-out rows."""
+        """The mean loss of the last held-out evaluation."""
         return self.evaluations[-1].loss if self.evaluations else None
 
     @property
     def fall(self) -> float:
-        """How much of its first value the mean training loss lost in the last pass."""
+        """The decrease of the mean training loss in the last pass, relative to its first value."""
         if len(self.pass_losses) < 2:
             return math.inf
         first, (before, last) = self.pass_losses[0], self.pass_losses[-2:]
@@ -100,5 +100,5 @@ class Progress:
 
     @property
     def passes(self) -> float:
-        """Passes, the one under way as a fraction where its length is known."""
+        """Completed passes, plus the fraction of the current one if its length is known."""
         return self.pass_ + (self.position / self.batches if self.batches else 0.0)

@@ -1,4 +1,4 @@
-"""AveragedGradient: one pass over a stream of rows, whose bins are met as they come."""
+"""AveragedGradient: one pass over a stream of rows, whose bins are added as rows fall in them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from bochner.solvers.solver import PredictionCache, Solver, SolverTags, State
 from bochner.validation import require, require_not_negative
 
 BATCH_ROWS = 16_384
-LINEAR_ROWS = 64  # whose slopes are taken at once; they change in between by the curvature
-BIN_BYTES = 60  # a bin and output: a record of 24 with room to grow, and a place in the table
+LINEAR_ROWS = 64  # whose slopes are computed together
+BIN_BYTES = 60  # per bin and output: a record of 24 with spare capacity, and a table entry
 
 
 @dataclass
 class AveragedGradientState(State):
-    """The bins met so far with their records, `most` of each grid."""
+    """The bins so far with their records, at most `most` of each grid."""
 
     basis: BinningBasis
     records: BinRecords
@@ -62,8 +62,8 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
 
     the intercept likewise, as a bin of all rows and height 1 without alpha. For alpha = 0 this
     moves f at the row itself by -step g / c, whatever the number of grids: the projection of
-    Kaczmarz (step = 1 meets the target of a squared loss), in a metric in which rare bins learn
-    fast and common ones average the noise out. Of the gradient of the mean loss + alpha/2 |w|^2
+    Kaczmarz (step = 1 fits the target of a squared loss exactly), in a metric in which rare bins
+    learn fast and common ones average the noise. Of the gradient of the mean loss + alpha/2 |w|^2
     in w_b, h mean(g [x in b]) + alpha w_b, a row has the second part only if it is in the bin,
     which N_b of N rows are: hence alpha N / N_b, taken implicitly so that it cannot overshoot.
 
@@ -71,12 +71,12 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
     the iterates, which has the best possible rate in one pass (Bach and Moulines 2013,
     Non-strongly-convex smooth stochastic approximation with convergence rate O(1/n), Theorem 1;
     Polyak and Juditsky 1992). A row of twice the mean weight makes a step of twice the length; all
-    are shorter where the heaviest row would else go beyond its target.
+    are shorter where the heaviest row would overshoot its target.
 
     Parameters
     ----------
     step : float
-        How much of a row's own error one step takes away, above 0 and at most 1.
+        The share of a row's error that one step removes, above 0 and at most 1.
     averaging : float
         The iterate after t rows has importance t^averaging in the mean; 0 is the plain mean.
     most_bins : int or "auto"
@@ -111,18 +111,18 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
     most_bins: int | str = "auto"
 
     def validate(self, problem: Problem) -> None:
-        """Refuse values out of range, and a basis that is not made of bins."""
+        """Raise ValueError for values out of range."""
         require(0 < self.step <= 1, "step", self.step, "above 0 and at most 1")
         require_not_negative("averaging", self.averaging, "a finite number from 0 on")
         self._check_most_bins(len(cast(BinningBasis, problem.basis).grids))
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
-        """Return 16,384, or all rows if there are fewer; rows are taken one by one anyway."""
+        """Return 16,384, or all rows if there are fewer; the result does not depend on it."""
         return BATCH_ROWS if problem.rows is None else min(BATCH_ROWS, problem.rows)
 
     def init(self, problem: Problem, sample: Batch) -> AveragedGradientState:
         """Return the constant that fits the sample best, with the bins of the problem's basis."""
-        basis = deepcopy(cast(BinningBasis, problem.basis))  # other fits must not meet our bins
+        basis = deepcopy(cast(BinningBasis, problem.basis))  # other fits keep their own bins
         records = BinRecords.empty(len(basis.grids), problem.outputs)
         records.intercept[:] = best_constant(problem, sample)
         records.reserve(basis.counts, most=0)
@@ -132,7 +132,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
     def continue_from(
         self, problem: Problem, expansion: Expansion, rows_in_bins: NDArray[Any]
     ) -> AveragedGradientState:
-        """Return a state that goes on from a function found otherwise on so many rows a bin."""
+        """Return a state that continues from another solver's function and its rows in each bin."""
         basis = cast(BinningBasis, expansion.basis)
         records = BinRecords.empty(len(basis.grids), problem.outputs)
         records.reserve(basis.counts, most=0)
@@ -154,7 +154,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         return self._take_steps(problem, state, code.T, batch)
 
     def end_pass(self, problem: Problem, state: AveragedGradientState) -> AveragedGradientState:
-        """Close the pass's mean loss."""
+        """Record the mean loss of the pass."""
         if state.pass_rows > 0:
             state.pass_losses.append(state.pass_loss / state.pass_rows)
         state.pass_loss = state.pass_rows = 0.0
@@ -170,7 +170,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         return Expansion(state.basis, np.concatenate(parts), records.mean(0, 1)[0])
 
     def on_new_rows(self, problem: Problem, state: AveragedGradientState) -> AveragedGradientState:
-        """Go on: nothing is known of single rows. Grids that the problem has more are added."""
+        """Continue: the state holds nothing for single rows. Add the grids that are new."""
         state.pass_loss = state.pass_rows = 0.0
         before = state.basis
         more = cast(BinningBasis, problem.basis).grids[len(before.grids) :]
@@ -193,7 +193,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         codes: NDArray[np.int32],
         batch: Batch,
     ) -> AveragedGradientState:
-        assert batch.y is not None  # a batch without targets does not get this far
+        assert batch.y is not None  # training batches have targets
         weight = np.ones(len(batch)) if batch.weight is None else batch.weight.astype(np.float64)
         rule, values, moved = self._rule(problem, state), [], 0.0
         for top in range(0, len(batch), LINEAR_ROWS):
@@ -238,7 +238,7 @@ def record_losses(
     weight: NDArray[np.float64],
     moved: float,
 ) -> AveragedGradientState:
-    """Note the losses of rows before their steps, and how far the weights moved."""
+    """Record the losses of rows before their steps, and the norm of the steps."""
     total, rows = float(losses @ weight), float(weight.sum())
     state.loss, state.moved = total / rows, float(np.sqrt(moved))
     state.pass_loss += total

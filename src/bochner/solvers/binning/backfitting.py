@@ -1,4 +1,4 @@
-"""Backfitting: regression on bins, one grid after the other, a part of the way each time."""
+"""Backfitting: regression on bins, grid by grid, with shortened steps."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from bochner.solvers.passes.conjugate_gradient import require_mass, ridge_of
 from bochner.solvers.solver import Solver, SolverTags, State
 from bochner.validation import require, require_positive
 
-MOST_PARTS = 8  # each has a number for every bin
+MOST_PARTS = 8  # each holds a number for every bin
 PART_ROWS = 1 << 18
-BATCH_ROWS = 65_536  # that one thread works on
+BATCH_ROWS = 65_536  # for one thread
 
 
 Pieces = tuple[NDArray[np.int32], ...]
@@ -37,10 +37,10 @@ Table = NDArray[np.float64]
 
 @dataclass
 class ResidualRows(ABC):
-    """What is left of the targets, (outputs, rows), with the rows' weights.
+    """The residuals of the targets, (outputs, rows), with the rows' weights.
 
-    A bin's rows say by their sums how far it is to the minimum over the bin: the slopes of the
-    loss over their steepness, both divided by `curvature`. Threads work on the pieces in which
+    The step to the minimum over a bin is the sum of its rows' slopes over that of their steepness
+    (second derivative), both divided by `curvature`. Threads work on the pieces in which
     the rows were encoded; sums of a few parts are added in their order, whatever the number of
     threads.
     """
@@ -50,7 +50,7 @@ class ResidualRows(ABC):
     mass: float
     curvature: float
 
-    rooms: ClassVar[int] = 1  # numbers that are summed for each bin
+    rooms: ClassVar[int] = 1  # sums for each bin
 
     @abstractmethod
     def loss(self) -> float:
@@ -58,30 +58,30 @@ class ResidualRows(ABC):
 
     @abstractmethod
     def centred(self) -> NDArray[np.float64]:
-        """Take from what is left a constant that lowers the loss, and return it."""
+        """Subtract a constant that lowers the loss from the residuals, and return it."""
 
     @abstractmethod
     def accumulate(
         self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table
     ) -> None:
-        """Hand moves back to some rows for one output; add slopes, and steepness, to bins."""
+        """Subtract moves from some rows for one output; add slopes, and steepness, to bins."""
 
     @abstractmethod
     def sweep(
         self, k: int, block: GroupBlock, pull: tuple[float, float], state: BackfittingState
     ) -> float:
-        """Move one output of some grids in turn, all rows being one piece."""
+        """Move one output of some grids in turn, where all rows are one piece."""
 
     @abstractmethod
     def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
-        """See what bins there are, before their grids are walked through."""
+        """Compute what does not change in a sweep, before the grids of a block move."""
 
     def steepness(self, sums: Table, place: slice) -> Table:
         """Return the steepness of the bins of a grid."""
         return sums[:, 1]
 
     def sums(self, grid: Group, count: int, before: Pieces, moves: Table) -> Table:
-        """Hand back the moves of the grid before; return the sums, (outputs, rooms, bins)."""
+        """Subtract the moves of the grid before; return the sums, (outputs, rooms, bins)."""
         pieces = grid.pieces
         shares = np.array_split(np.arange(len(pieces)), min(len(pieces), MOST_PARTS))
         parts = np.zeros((len(self.residual), len(shares), self.rooms, count + 1))
@@ -96,7 +96,7 @@ class ResidualRows(ABC):
         return np.asarray(parts.sum(axis=1)[:, :, :count])
 
     def subtract_moves(self, grid: Group, moves: Table) -> None:
-        """Take from the rows what their bins have moved."""
+        """Subtract the moves of their bins from the rows."""
         pieces, with_none = grid.pieces, padded(moves)
 
         def work(number: int, _: int) -> None:
@@ -110,7 +110,7 @@ class ResidualRows(ABC):
 class SquaredRows(ResidualRows):
     """Rows of a quadratic loss, `curvature` / 2 times the squared residuals.
 
-    `masses` are the weights of the bins' rows, as far as they are known.
+    `masses` are the sums of the rows' weights in each bin, NaN before they are computed.
     """
 
     masses: NDArray[np.float64] | None = None
@@ -125,7 +125,7 @@ class SquaredRows(ResidualRows):
         return 0.5 * self.curvature * squares / self.mass
 
     def centred(self) -> NDArray[np.float64]:
-        """Take the mean off what is left, and return it."""
+        """Subtract the mean from the residuals, and return it."""
         parts = (
             self.residual[:, rows] @ self.weight[rows].astype(np.float64)
             for rows in _some_at_a_time(len(self.weight))
@@ -137,13 +137,13 @@ class SquaredRows(ResidualRows):
     def accumulate(
         self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table
     ) -> None:
-        """Sum up the residuals."""
+        """Add the residuals."""
         carry(*codes, moves[k], self.residual[k, part], self.weight[part], sums[0])
 
     def sweep(
         self, k: int, block: GroupBlock, pull: tuple[float, float], state: BackfittingState
     ) -> float:
-        """Go through the grids in one compiled loop."""
+        """Move the grids in one compiled loop."""
         starts, numbers = state.basis.starts, (self.residual[k], self.weight, self.masses)
         room = np.empty((2, int(np.diff(starts)[block.numbers].max()) + 1))
         return float(
@@ -151,7 +151,7 @@ class SquaredRows(ResidualRows):
         )
 
     def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
-        """Weigh the bins of grids that come for the first time."""
+        """Compute the masses of grids that come for the first time."""
         if self.masses is None:
             self.masses = np.full(state.values.shape[1], np.nan)
         for grid in block.groups:
@@ -162,7 +162,7 @@ class SquaredRows(ResidualRows):
 
     def steepness(self, sums: Table, place: slice) -> Table:
         """Return the weights of the bins' rows."""
-        assert self.masses is not None  # they have been looked at
+        assert self.masses is not None  # `prepare` has computed them
         return self.masses[None, place]
 
     def _weights_of(self, grid: Group, count: int) -> NDArray[np.float64]:
@@ -176,8 +176,8 @@ class SquaredRows(ResidualRows):
 class BentRows(ResidualRows):
     """Rows of a loss that is made of absolute values with rounded kinks.
 
-    Its steepness is that of the parabola which touches the loss where a row is and lies above it
-    everywhere, so that steps up to twice as far as its minimum lower the loss
+    Its steepness is that of the parabola that touches the loss at the row and lies above it
+    elsewhere, so that steps up to twice as far as its minimum lower the loss
     (`losses.RoundedAbsolute`).
     """
 
@@ -192,7 +192,7 @@ class BentRows(ResidualRows):
         return float(self.kind.value(y, np.zeros_like(y)) @ self.weight / self.mass)
 
     def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
-        """Do nothing: how steep a bin is changes with every step."""
+        """Do nothing: the steepness changes with every step."""
 
     def centred(self) -> NDArray[np.float64]:
         """Move all rows as if they were one bin."""
@@ -207,14 +207,14 @@ class BentRows(ResidualRows):
     def accumulate(
         self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table
     ) -> None:
-        """Sum up slopes and steepness."""
+        """Add slopes and steepness."""
         shape = np.ascontiguousarray(self.shape[:, k])
         bend(*codes, moves[k], self.residual[k, part], self.weight[part], shape, *sums)
 
     def sweep(
         self, k: int, block: GroupBlock, pull: tuple[float, float], state: BackfittingState
     ) -> float:
-        """Go through the grids in one compiled loop."""
+        """Move the grids in one compiled loop."""
         starts, shape = state.basis.starts, np.ascontiguousarray(self.shape[:, k])
         room = np.empty((3, int(np.diff(starts)[block.numbers].max()) + 1))
         numbers = self.residual[k], self.weight, shape, *pull
@@ -242,7 +242,7 @@ def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> R
 
 
 def _some_at_a_time(rows: int) -> Iterator[slice]:
-    """Cut rows into parts: what is made of all of them at once would take as much memory."""
+    """Yield slices of the rows, to limit the memory of intermediate results."""
     return (slice(first, first + PART_ROWS) for first in range(0, rows, PART_ROWS))
 
 
@@ -252,7 +252,7 @@ def padded(moves: Table) -> Table:
 
 
 def place_of(pieces: Pieces, number: int) -> slice:
-    """Return which rows a piece has."""
+    """Return the rows of a piece."""
     first = sum(map(len, pieces[:number]))
     return slice(first, first + len(pieces[number]))
 
@@ -261,9 +261,9 @@ def place_of(pieces: Pieces, number: int) -> slice:
 class BackfittingState(State):
     """The values of the bins, (outputs, bins): weights times the height of the basis.
 
-    `fall` is by how much the steps of the sweep under way lowered the objective, `first_fall` what
-    the first grids tell of single steps from zero. Before it is `opened`, a sweep finds the
-    residuals of the values there are. `seen` is how many grids it has been through.
+    `fall` is the decrease of the objective in the current sweep, `first_fall` an estimate from the
+    first grids of that of single steps from zero. While `opened` is False, a sweep computes the
+    residuals of the present values. `seen` is the number of grids of the sweep so far.
     """
 
     basis: BinningBasis
@@ -287,12 +287,12 @@ class BackfittingState(State):
         require_sound(fits, "it has weights of other functions")
 
     def place(self, grid: Group) -> slice:
-        """Return where the values of a grid are."""
+        """Return the slice of the values of a grid."""
         first, last = self.basis.starts[grid.number : grid.number + 2]
         return slice(int(first), int(last))
 
     def descend(self, block: GroupBlock, step: float, alpha: float) -> float:
-        """Move bins grid by grid towards the minimum over a grid; return the objective's fall.
+        """Move bins grid by grid towards the minimum over a grid; return the decrease.
 
         With s the slopes' sum in a bin, m its steepness and v its value, that is
         (s - ridge v) / (m + ridge) away, ridge = alpha mass / (curvature height^2).
@@ -306,7 +306,7 @@ class BackfittingState(State):
         return float(squares * (1.0 / step - 0.5) * rows.curvature / rows.mass)
 
     def _sweep_one_piece(self, block: GroupBlock, pull: tuple[float, float]) -> float:
-        """Walk through few rows grid by grid in one compiled loop, a thread for each output."""
+        """Move the grids in one compiled loop over few rows, a thread for each output."""
         assert self.rows is not None
         rows, found = self.rows, np.zeros(len(self.values))
 
@@ -317,7 +317,7 @@ class BackfittingState(State):
         return float(found.sum())
 
     def _sweep_pieces(self, block: GroupBlock, pull: tuple[float, float]) -> float:
-        """Walk through many rows in pieces, which threads share."""
+        """Move the grids with the rows in pieces, which threads share."""
         assert self.rows is not None
         (ridge, step), total, before = pull, 0.0, block.groups[0]
         moves = np.zeros((len(self.values), self._count(before) + 1))
@@ -326,7 +326,7 @@ class BackfittingState(State):
             values = self.values[:, place]
             sums = self.rows.sums(grid, values.shape[1], before.pieces, moves)
             steep = self.rows.steepness(sums, place) + ridge
-            # A bin without weight, of held-out rows for instance, stays there without a ridge.
+            # Without a ridge, a bin of held-out rows alone has no steepness and does not move.
             shares = np.divide(step, steep, out=np.zeros_like(steep), where=steep > 0)
             moved = (sums[:, 0] - ridge * values) * shares
             values += moved
@@ -361,25 +361,24 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
 
     Minimises the mean loss + alpha/2 |w|^2 grid by grid: a row lies in one bin of a grid, so that
     the minimum over the bins of one grid, the others being as they are, is a mean for each bin,
-    sum(residuals) / (rows + ridge). A step goes `step` of the way there. The first sweep fits what
-    takes conjugate gradients tens of passes, since a single grid knows the top of the spectrum
+    sum(residuals) / (rows + ridge). A step goes the fraction `step` of the way. The first sweep
+    fits what takes conjugate gradients tens of passes, since one grid spans the top of the spectrum
     (block Gauss-Seidel; Hastie and Tibshirani 1990, Generalized additive models, section 4.4).
 
-    Short steps share what several grids could explain among all of them, as the shrinkage of
-    gradient boosting does: where held-out rows end the fit, they find lower errors on the way than
-    the minimum has. Residuals are in double precision.
+    Short steps act as the shrinkage of gradient boosting: with early stopping the held-out error is
+    lower than at the minimum. Residuals are in double precision.
 
     Losses that are made of absolute values (Huber's, the epsilon-insensitive one, quantiles) are
-    met by parabolas from above, one for each row, renewed grid by grid: sum(slopes) /
+    bounded by parabolas from above, one for each row, updated grid by grid: sum(slopes) /
     (sum(curvatures) + ridge) (Hunter and Lange 2000, Quantile regression via an MM algorithm).
 
     Parameters
     ----------
     step : float
-        How much of the way to the minimum over a grid each step goes; it converges below 2.
+        The fraction of the way to the minimum over a grid that a step goes; converges below 2.
     tol : float
-        Ends the fit when the square root of what a sweep gains, relative to what the first one
-        would have gained had all its steps been like its first, has fallen to this.
+        Ends the fit when the square root of the decrease of a sweep, relative to that of a sweep
+        whose steps are all like the very first, is at most this.
 
     Examples
     --------
@@ -424,7 +423,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         require(0 < self.step < 2, "step of Backfitting", self.step, "between 0 and 2")
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
-        """Return how many rows one thread works on; the result depends on it only by rounding."""
+        """Return the rows for one thread; the result depends on it only by rounding."""
         return BATCH_ROWS
 
     def init(self, problem: Problem, sample: Batch) -> BackfittingState:
@@ -434,7 +433,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         return initial_state(problem.basis, values, best_constant(problem, sample))
 
     def advance(self, problem: Problem, state: BackfittingState, batch: Batch) -> BackfittingState:
-        """Move the values of some grids' bins; in the first pass of a fit that goes on, none."""
+        """Move the values of some grids' bins; none in the first pass of a continued fit."""
         if state.rows is None:
             state.rows = rows_of(problem, batch, state.intercept)
             state.loss = state.rows.loss()
@@ -452,8 +451,8 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         return state
 
     def end_pass(self, problem: Problem, state: BackfittingState) -> BackfittingState:
-        """Judge the sweep."""
-        assert state.rows is not None  # a pass without rows does not end
+        """Record the loss and the optimality of the sweep."""
+        assert state.rows is not None  # a pass has at least one row
         state.loss = state.rows.loss()
         if state.opened:
             state.pass_losses.append(state.loss)
@@ -468,7 +467,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         return Expansion(state.basis, weights, state.intercept)
 
     def on_new_rows(self, problem: Problem, state: BackfittingState) -> BackfittingState:
-        """Go on from the present weights."""
+        """Continue from the present weights."""
         assert isinstance(problem.basis, BinningBasis)
         weights = problem.basis.embed_weights(state.values.T / state.basis.height, state.basis)
         values = np.ascontiguousarray(weights.T * problem.basis.height)
@@ -477,5 +476,5 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         )
 
     def solved(self, state: BackfittingState) -> bool:
-        """Whether a sweep gained little enough."""
+        """Whether the decrease of a sweep is small enough."""
         return state.optimality <= self.tol

@@ -1,4 +1,4 @@
-"""CoordinateDescent: all bins of a grid at once, one grid after the other."""
+"""CoordinateDescent: descent on all bins of a grid at once, grid by grid."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State, req
 from bochner.validation import require_count, require_positive
 
 SHARES = {"l1": 1.0, "l2": 0.0}
-FLATTEST = 0.01  # of the curvature bound: a flatter loss would make steps that are never kept
-LEAST_RISE = 1e-14  # of the mean loss: a rise below is none
-MOST_ACTIVE = 0.5  # of a grid's bins: with more, a list of them is not worth its memory
+FLATTEST = 0.01  # of the curvature bound: flatter losses would give steps that are too long
+LEAST_RISE = 1e-14  # of the mean loss; smaller rises are rounding
+MOST_ACTIVE = 0.5  # of a grid's bins: a longer list is not worth its memory
 BATCH_ROWS = 65_536
 MOST_BETWEEN = 10  # passes through the active bins between two through all
-SMALL_FALL = 0.1  # of the last full pass's: the active bins are nearly done
-LOOSE = 10.0  # times the tolerance is close enough on the way along the path
+SMALL_FALL = 0.1  # of that of the last full pass: the active bins have nearly converged
+LOOSE = 10.0  # times the tolerance is enough before the end of the path
 
 
 @dataclass(frozen=True)
@@ -60,16 +60,16 @@ class Penalty:
         return cls(alpha * share, alpha * (1.0 - share))
 
     def value(self, weights: NDArray[np.float64]) -> float:
-        """Return what all weights cost."""
+        """Return the penalty of all weights."""
         return float(self.each(weights).sum())
 
     def each(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what each weight costs."""
+        """Return the penalty of each weight."""
         return self.l1 * np.abs(weights) + 0.5 * self.l2 * weights * weights
 
 
 def share_of_l1(given: Any) -> float:
-    """Return how much of a penalty is L1, between 0 and 1."""
+    """Return the share of L1 in a penalty, between 0 and 1."""
     if isinstance(given, str) and given in SHARES:
         return SHARES[given]
     if isinstance(given, Real) and not isinstance(given, bool) and 0.0 <= float(given) <= 1.0:
@@ -82,7 +82,7 @@ def share_of_l1(given: Any) -> float:
 
 @dataclass
 class FittedRows:
-    """All rows with their predictions f, and what the loss says of them.
+    """All rows with their predictions f, and the derivatives of the loss there.
 
     `table` holds the slopes and curvatures of each row times its weight; `mass` is the sum of the
     weights, and `total` the mean loss.
@@ -114,12 +114,12 @@ class GridStep:
     With g and h the sums over a bin's rows of the loss's first and second derivatives, times the
     height and its square, over the mass: each weight goes to the minimum of the quadratic with
     this slope and curvature plus the penalty (Wu, Yen et al. 2016, Eq. 26, with h in place of a
-    constant), or half as far again where it keeps its sign. For a quadratic loss that is the
-    minimum over the grid, over-relaxed; it falls all the same. Otherwise the bins whose objective
-    rose take the curvature bound for h instead, with which it cannot rise.
+    constant), or half as far again where it keeps its sign (over-relaxation). A quadratic loss
+    still decreases. For other losses, bins whose objective rose take the curvature bound for h
+    instead, with which it cannot rise.
 
-    The outputs of a bin move together; where they disturb each other the loss has a diagonal
-    bound. Only rows whose bin moved are looked at again.
+    The outputs of a bin move together; where they are coupled the loss has a diagonal bound. Only
+    rows whose bin moved are evaluated again.
     """
 
     loss: Smooth
@@ -127,7 +127,7 @@ class GridStep:
     weight: NDArray[Any]
 
     def rows_at(self, f: Table) -> FittedRows:
-        """Return the rows with given predictions."""
+        """Return the rows with the given predictions."""
         table = np.empty((len(f), 2 * f.shape[1]), np.float32)
 
         def fill(top: int, bottom: int) -> NDArray[np.float64]:
@@ -155,7 +155,7 @@ class GridStep:
         return sums
 
     def take(self, rows: FittedRows, bins: Bins) -> tuple[Table, float]:
-        """Move the predictions; return the new weights, and by how much the model fell."""
+        """Move the predictions; return the new weights, and the decrease of the quadratic model."""
         if not len(self.y) == len(rows.f) == len(rows.table):
             raise ValueError(f"There are {len(self.y)} rows; the state is of {len(rows.f)}.")
         sums, penalty = self.sums(rows, bins), bins.penalty
@@ -170,14 +170,14 @@ class GridStep:
     def _mend(
         self, rows: FittedRows, bins: Bins, sums: Table, target: Table, rose: NDArray[np.int64]
     ) -> None:
-        """Where the objective rose, take the curvature bound instead."""
+        """Use the curvature bound where the objective rose."""
         few = replace(bins, entries=bins.entries.picked(rose), weights=bins.weights[rose])
         mended = self._bounded(rows, few, sums[rose])
         self._moved(rows, few, mended - target[rose])
         target[rose] = mended
 
     def _moved(self, rows: FittedRows, bins: Bins, by: Table) -> NDArray[np.float64]:
-        """Add to the predictions; return by how much the mean loss rose in each bin."""
+        """Add to the predictions; return the rise of the mean loss in each bin."""
         entries, moves = bins.entries, bins.height * by
         height, rises = entries.parts(1)
 
@@ -192,7 +192,7 @@ class GridStep:
         return np.asarray(total)
 
     def _bounded(self, rows: FittedRows, bins: Bins, sums: Table) -> Table:
-        """Return the weights to which the curvature bound leads."""
+        """Return the weights that follow from the curvature bound."""
         outputs, penalty = bins.weights.shape[1], bins.penalty
         factor = self.loss.curvature_bound * bins.height**2 / rows.mass
         bound = factor * bins.entries.sums(self.weight[:, None], 0, 1)
@@ -206,7 +206,7 @@ class GridStep:
 
 @dataclass
 class Active:
-    """The bins of a grid that passes in between work on: their numbers, and their rows."""
+    """The bins of a grid for passes between two full ones: their numbers, and their rows."""
 
     numbers: NDArray[np.int64]
     entries: Entries
@@ -214,16 +214,16 @@ class Active:
 
 @dataclass
 class CoordinateDescentState(State):
-    """The weights, and the rows with the predictions they make.
+    """The weights, and the rows with their predictions.
 
-    Unless all weights are 0, nothing moves in the first pass: `rows` are at the best constant, and
-    `reach` collects the predictions of the weights. `first_fall` is by how much single steps from
-    zero weights would lower the objective, in all bins together (of a fit that begins with zero
-    weights, what the first grid tells of it); `fall` by how much the steps of the
-    pass under way did, `full_fall` those of the last pass through all bins, and `steepest` is the
-    largest slope at zero weights. `active` are the bins of each grid for passes in between, of
-    which `between` have been made since the last full one; `found` those of the next grids of a
-    full pass. `seen` is how many grids the pass has been through, `stage` where on the path it is.
+    Unless all weights are 0, the first pass moves nothing (`opened` is False): `rows` are at the
+    best constant, and `reach` sums the predictions of the weights. Decreases of the objective:
+    `first_fall` by single steps from zero weights in all bins (estimated from the first grid if all
+    weights are 0), `fall` in the current pass, `full_fall` in the last pass through all bins.
+    `steepest` is the largest slope at zero weights. `active` are the bins of each grid for passes
+    between two full ones, `between` the number of such passes since the last full one, `found` the
+    active bins of the next grids of a full pass. `seen` is the number of grids of the pass so far,
+    `stage` the position on the path.
     """
 
     basis: BinningBasis
@@ -274,7 +274,7 @@ class CoordinateDescentState(State):
         return not self.weights.any() and np.array_equal(self.intercept[0], self.constant)
 
     def place(self, grid: Group) -> slice:
-        """Return where the weights of a grid are."""
+        """Return the slice of the weights of a grid."""
         first, last = self.basis.starts[grid.number : grid.number + 2]
         return slice(int(first), int(last))
 
@@ -306,7 +306,7 @@ def all_entries(grid: Group, bins: int) -> Entries:
 
 
 def add_grid(state: CoordinateDescentState, step: GridStep, bins: Bins) -> float:
-    """Look at a grid at zero weights, and add it to the predictions of the present ones."""
+    """Find the decrease of a grid from zero weights; add its weights to the predictions."""
     if state.rows is None:
         state.rows = step.rows_at(np.tile(state.constant, (len(step.y), 1)))
         state.reach = None if state.at_zero else np.tile(state.intercept, (len(step.y), 1))
@@ -324,7 +324,7 @@ def add_grid(state: CoordinateDescentState, step: GridStep, bins: Bins) -> float
 def descend(
     state: CoordinateDescentState, step: GridStep, grid: Group, penalty: Penalty
 ) -> tuple[float, float]:
-    """Take a step in the bins of a grid that this pass works on; return the loss and the fall."""
+    """Take a step in the bins of a grid that this pass covers; return loss and decrease."""
     assert state.rows is not None
     weights, height = state.weights[state.place(grid)], state.basis.height
     active = None if state.full else state.active.get(grid.number)
@@ -343,9 +343,9 @@ def _found_active(
 ) -> Active:
     """Return the bins that have a weight or whose slope would give them one; list them if few.
 
-    In a pass through all bins those of some grids are found together, a thread for each; that
-    is most of the work. The slopes are then those before the first of these grids moved: what
-    changes until it is a grid's turn concerns which bins it moves, not how far.
+    A pass through all bins finds those of some grids together, a thread for each: this is most of
+    the work. The slopes are then those before the first of these grids moved, which affects the
+    choice of the bins, not their steps.
     """
     together = [grid, *grid.ahead] if state.full and penalty.l1 > 0.0 else [grid]
     if grid.number not in state.found:
@@ -393,22 +393,21 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     separable: all of them move at once, in parallel and without the races of Algorithm 2.
 
     L1 leaves most weights at 0. Between two passes through all bins there are passes through the
-    active ones, those that have a weight or got one, whose rows are listed; only a pass through
-    all bins can end the fit. Where there were weights before, or a path is ahead, the first pass
-    moves nothing; it finds the scale and the predictions.
+    active ones, those with a weight, whose rows are listed; only a pass through all bins can end
+    the fit. If the fit continues from weights, or has a path, the first pass moves nothing; it
+    computes the scale and the predictions.
 
     Parameters
     ----------
     penalty : "l1", "l2" or float
-        What multiplies alpha: |w|_1, |w|^2 / 2, or a mixture with this share s of L1.
+        The penalty: |w|_1, |w|^2 / 2, or a mixture with this share s of L1.
     tol : float
-        Ends the fit when the square root of what a pass gains, relative to what
-        single steps from zero weights would gain, has fallen to this. That is the norm of the
-        residual that conjugate gradients stop by: every row counts alike, whereas the largest
-        slope is that of the fullest bins.
+        Ends the fit when the square root of the decrease of a pass, relative to that of single
+        steps from zero weights, is at most this: the norm of the residual, as in conjugate
+        gradients. (The largest slope would depend on the fullest bins alone.)
     path : int
         The number of values of alpha, falling geometrically from the one above which all weights
-        are 0; each fit begins where the one before ended.
+        are 0; each fit starts from the one before.
 
     Examples
     --------
@@ -450,7 +449,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         )
 
     def validate(self, problem: Problem) -> None:
-        """Refuse hyperparameters out of range."""
+        """Raise ValueError for hyperparameters out of range."""
         require_positive("tol", self.tol)
         require_count("path", self.path)
         if share_of_l1(self.penalty) == 0 and self.path > 1:
@@ -460,7 +459,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
             )
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
-        """Return how many rows are encoded at a time; the result does not depend on it."""
+        """Return the rows encoded at a time; the result does not depend on it."""
         return BATCH_ROWS
 
     def init(self, problem: Problem, sample: Batch) -> CoordinateDescentState:
@@ -472,7 +471,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     def advance(
         self, problem: Problem, state: CoordinateDescentState, batch: Batch
     ) -> CoordinateDescentState:
-        """Move the weights of a grid, in the first pass none."""
+        """Move the weights of a grid; none in a first pass that computes predictions."""
         assert batch.y is not None
         assert isinstance(problem.loss, Smooth)
         assert batch.weight is not None  # groups come with weights
@@ -493,8 +492,8 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         return state
 
     def end_pass(self, problem: Problem, state: CoordinateDescentState) -> CoordinateDescentState:
-        """Judge the pass, and go on along the path."""
-        if state.stage == state.stages:  # before, there is nothing to be judged by held-out rows
+        """Measure the pass, and continue along the path."""
+        if state.stage == state.stages:  # only the last alpha is evaluated on held-out rows
             state.pass_losses.append(state.loss)
         if state.opened:
             self._end_sweep(state)
@@ -509,16 +508,16 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     def on_new_rows(
         self, problem: Problem, state: CoordinateDescentState
     ) -> CoordinateDescentState:
-        """Go on from the present weights, at the last alpha of the path."""
+        """Continue from the present weights, at the last alpha of the path."""
         weights = problem.basis.embed_weights(state.weights, state.basis)
         return initial_state(problem, weights, state.intercept, state.constant, 1)
 
     def solved(self, state: CoordinateDescentState) -> bool:
-        """Whether a pass through all bins gained little enough, at the end of the path."""
+        """Whether the decrease of a full pass is small enough, at the end of the path."""
         return state.between == 0 and state.optimality <= self.tol
 
     def _penalty(self, problem: Problem, state: CoordinateDescentState) -> Penalty:
-        """Return the penalty at this stage of the path: the last one's alpha is the problem's."""
+        """Return the penalty at this stage of the path; the last has the problem's alpha."""
         alpha, share = problem.alpha, share_of_l1(self.penalty)
         if state.opened and state.stage < state.stages and 0 < alpha * share < state.steepest:
             highest = state.steepest / share
@@ -526,7 +525,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         return Penalty.of(self.penalty, alpha)
 
     def _move_intercept(self, state: CoordinateDescentState, step: GridStep) -> None:
-        """Take the step of one more bin, in which all rows lie and which costs nothing."""
+        """Move the intercept as a bin of all rows without penalty."""
         assert state.rows is not None
         rows = np.arange(len(state.rows.f), dtype=np.int32)
         entries = Entries(rows, np.zeros_like(rows), 1)
@@ -535,9 +534,9 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         state.fall += fall
 
     def _end_sweep(self, state: CoordinateDescentState) -> None:
-        """Measure a pass through all bins; choose whether the next one is through all or a few."""
+        """Measure a full pass; choose whether the next pass covers all bins or the active ones."""
         if state.full:
-            fell = state.fall > EPS * state.loss  # else there is nothing left to gain
+            fell = state.fall > EPS * state.loss  # else the decrease is rounding
             share = state.fall / state.first_fall if state.first_fall > 0 and fell else 0.0
             state.optimality, state.full_fall = math.sqrt(max(share, 0.0)), state.fall
             if state.stage < state.stages and state.optimality <= LOOSE * self.tol:

@@ -1,4 +1,4 @@
-"""BlockView: a batch seen through a block of columns."""
+"""BlockView: the columns of one block at the rows of a batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bochner.solvers.initialization import curvature
 
 @dataclass(frozen=True)
 class Residuals:
-    """A batch at the present function f: how wrong it is, row by row."""
+    """A batch with the present predictions f."""
 
     problem: Problem
     batch: Batch
@@ -27,7 +27,7 @@ class Residuals:
     @property
     def y(self) -> NDArray[Any]:
         """The targets."""
-        assert self.batch.y is not None  # a batch without targets does not get this far
+        assert self.batch.y is not None  # training batches have targets
         return self.batch.y
 
     @cached_property
@@ -37,7 +37,7 @@ class Residuals:
 
     @cached_property
     def curvature(self) -> float:
-        """The bound of the loss's curvature; the mean of it at the rows if that is far below."""
+        """The bound of the loss's curvature; the rows' mean curvature if that is far below."""
         loss = self.problem.loss
         if not isinstance(loss, Smooth) or not loss.bound_is_far:
             return curvature(loss)
@@ -46,22 +46,22 @@ class Residuals:
 
     @cached_property
     def weight(self) -> NDArray[np.float64] | None:
-        """The rows' weights, made to sum to the number of rows; None if all are 1."""
+        """The rows' weights, scaled to sum to the number of rows; None if all are 1."""
         weight = self.batch.weight
         return None if weight is None else weight / weight.mean()
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.f)
 
     @property
     def effective_rows(self) -> float:
-        """How many rows of equal weight tell as much (Kish 1965)."""
+        """The effective sample size of the weights (Kish 1965)."""
         return self.rows if self.weight is None else self.rows**2 / float(self.weight @ self.weight)
 
     def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weighted mean over the rows, of a sum over the outputs if they are coupled."""
+        """Return the weighted mean over the rows, summed over the outputs if they are coupled."""
         separate = isinstance(loss := self.problem.loss, Smooth) and loss.model_is_above
         values = values if separate else values.sum(axis=1, keepdims=True)
         return values.mean(axis=0) if self.weight is None else self.weight @ values / self.rows
@@ -73,12 +73,12 @@ class Residuals:
 
 @dataclass(frozen=True)
 class BlockView:
-    """Residuals through a block: Phi is `columns` (rows, F) times `gain`.
+    """A batch and a block of columns: Phi is `columns` (rows, F) times `gain`.
 
-    So scaled the block alone approximates the kernel. `weights` are the block's present ones in
-    this scale, `start` its first column, `number` its place among the old blocks, None if it is
-    new; `blocks` is how many such blocks the model has. With an intercept Phi has one more column,
-    of ones, which is not penalised.
+    Scaled by `gain`, the block alone approximates the kernel. `weights` are the block's weights in
+    this scale, `start` its first column, `number` its index among the old blocks (None if it is
+    new), and `blocks` the number of such blocks in the model. With an intercept Phi has one more
+    column, of ones, which is not penalised.
     """
 
     residuals: Residuals
@@ -91,7 +91,7 @@ class BlockView:
 
     @property
     def width(self) -> int:
-        """How many columns the block has, without the intercept's."""
+        """The number of columns of the block, without the intercept."""
         return int(self.columns.shape[1])
 
     @cached_property

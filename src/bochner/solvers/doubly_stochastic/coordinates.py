@@ -1,4 +1,4 @@
-"""Coordinates: which columns a doubly stochastic step moves, new ones or old ones."""
+"""Coordinates: policies that choose the columns of a doubly stochastic step, new or old."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bochner.solvers.doubly_stochastic.block_view import BlockView
 
 @dataclass(frozen=True)
 class BlockChoice:
-    """The block to move, and how much longer than usual the step may be."""
+    """The block to move, and a factor on the length of its step."""
 
     view: BlockView
     factor: float = 1.0
@@ -25,11 +25,11 @@ class BlockChoice:
 
 @dataclass(frozen=True)
 class StepContext:
-    """What a policy may see: the step's number, the old blocks, and the batch through them.
+    """The inputs of a policy: the number of the step and of old blocks, and views of blocks.
 
-    `refused` says that there was nothing to learn in the last new block; `length` is the step
-    that a new block would get. `new_block` looks through the next new block; it
-    gives None if there is no room for one.
+    `refused` is True if the last new block got no weights; `length` is the step length of a new
+    block. `view` returns an old block by its number, `new_block` the next new one, or None if there
+    is no room for it.
     """
 
     step: int
@@ -41,11 +41,11 @@ class StepContext:
     new_block: Callable[[], BlockView | None]
 
     def old_blocks(self, most: int) -> NDArray[np.int64]:
-        """Draw at most so many different old blocks."""
+        """Return the numbers of at most `most` different old blocks, drawn uniformly."""
         return self.rng.permutation(self.blocks)[:most]
 
     def sample_old_block(self) -> BlockView:
-        """BlockView at an old block, drawn uniformly."""
+        """Return an old block, drawn uniformly."""
         return self.view(int(self.old_blocks(1)[0]))
 
 
@@ -53,7 +53,7 @@ class Coordinates(Component, ABC, family="coordinates"):
     """A policy that chooses the block of columns of each step."""
 
     def check(self) -> None:
-        """Refuse values out of range."""
+        """Raise ValueError for values out of range."""
 
     @abstractmethod
     def choose(self, context: StepContext) -> BlockChoice:
@@ -64,14 +64,14 @@ class Coordinates(Component, ABC, family="coordinates"):
 class New(Coordinates, name="new"):
     """Always a new block (Dai et al. 2014, Algorithm 1), as long as there is room.
 
-    Where `max_features` is reached, or there was nothing to learn in the last new block, an old one
-    is revisited, drawn uniformly.
+    Where `max_features` is reached, or the last new block got no weights, it takes an old one at
+    random.
     """
 
     def choose(self, context: StepContext) -> BlockChoice:
         """Return the new block, or an old one if there is no room."""
-        tired = context.refused and context.blocks > 0
-        return BlockChoice((None if tired else context.new_block()) or context.sample_old_block())
+        old = context.refused and context.blocks > 0
+        return BlockChoice((None if old else context.new_block()) or context.sample_old_block())
 
 
 @dataclass
@@ -92,13 +92,13 @@ class Uniform(Coordinates, name="uniform"):
     reuse: int = 1
 
     def choose(self, context: StepContext) -> BlockChoice:
-        """Return a new or an old block, as it is their turn."""
+        """Return a new or an old block, in turn."""
         if context.step % (self.grow + self.reuse) < self.grow or context.blocks == 0:
             return New().choose(context)
         return BlockChoice(context.sample_old_block())
 
     def check(self) -> None:
-        """Refuse periods that are none."""
+        """Raise ValueError for periods out of range."""
         if self.grow < 1 or self.reuse < 0:
             raise ValueError(
                 f"Uniform needs grow >= 1 and reuse >= 0; got {self.grow} and {self.reuse}."
@@ -122,16 +122,16 @@ class Checked(Coordinates, name="checked"):
     the same frequencies, so they add as vectors: the bound becomes |a_b - eta G_b|^2. The paper
     knows a coordinate by one scalar beta, a sum of derivatives met at different rows; to compare
     these it pays a factor 2 and the variance M^2 sigma^2 / B of a feature between rows (Eqs. 7
-    to 9). Here the block's own gradient is at hand, and nothing has to be compared across rows.
-    (The mean derivative over a batch, which beta would need, tends to 0 as the fit gets unbiased.)
+    to 9). Here the block's own gradient is known, so nothing is compared across rows. (The mean
+    derivative over a batch, which beta would need, tends to 0 as the fit gets unbiased.)
 
-    *The check.* The old block may take the place of a new one if the bound is not worse:
+    *The check.* The old block may replace a new one if the bound is not worse:
 
         |a_b - eta G_b|^2 + eta^2 s^2 <= |a_b|^2 + gamma^2 |G_b|^2,    eta > gamma,
 
-    where s^2 = caution * E|g|^2 k(0) / n bounds the variance of G_b over batches: caution = 1
-    asks the bound to hold for the batch's gradient and its noise, caution = 0 (which measures
-    better) only for the weights that the step really makes. The largest eta is the root
+    where s^2 = caution * E|g|^2 k(0) / n bounds the variance of G_b over batches: with caution = 1
+    the bound holds for the batch's gradient and its noise, with caution = 0 (better in experiments)
+    only for the weights after the step. The largest eta is the root
 
         eta = (p + sqrt(p^2 + (|G_b|^2 + s^2) gamma^2 |G_b|^2)) / (|G_b|^2 + s^2),  p = <a_b, G_b>.
 
@@ -142,11 +142,11 @@ class Checked(Coordinates, name="checked"):
     Parameters
     ----------
     candidates : int
-        How many old blocks are looked at in a step; each costs as much as a new one.
+        Old blocks that a step compares; each costs as much as a new one.
     longest : float
         The cap on eta / gamma.
     caution : float
-        How much of the variance of a batch's gradient counts against an old block.
+        The factor on the variance of a batch's gradient.
     """
 
     candidates: int = 4
@@ -163,7 +163,7 @@ class Checked(Coordinates, name="checked"):
         return New().choose(context)
 
     def longest_step(self, view: BlockView, context: StepContext) -> float:
-        """Return the root of the check: the eta up to which the bound holds."""
+        """Return the root of the check: the largest eta for which the bound holds."""
         gradient, residuals = view.block_gradient, view.residuals
         squared, inner = float(np.sum(gradient**2)), float(np.sum(view.weights * gradient))
         length_of_phi = view.gain**2 * float(np.sum(np.square(view.columns[0], dtype=np.float64)))
@@ -175,7 +175,7 @@ class Checked(Coordinates, name="checked"):
         return (inner + root) / curvature
 
     def check(self) -> None:
-        """Refuse values out of range."""
+        """Raise ValueError for values out of range."""
         if self.candidates < 1 or self.longest < 1 or self.caution < 0:
             raise ValueError(
                 "Checked needs candidates >= 1, longest >= 1 and caution >= 0; got "

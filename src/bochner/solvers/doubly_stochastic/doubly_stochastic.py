@@ -1,10 +1,10 @@
-"""DoublyStochastic: stochastic in the rows and in the functions."""
+"""DoublyStochastic: stochastic gradients in the rows and in the functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -39,9 +39,9 @@ from bochner.validation import require_count
 
 BATCH_ROWS = 16_384
 BLOCK_COLUMNS = 1024
-ROWS_A_COLUMN = 8  # in an automatic batch: enough to tell a block's signal from its noise
+ROWS_A_COLUMN = 8  # in an automatic batch: separates a block's signal from its noise
 MOST_FEATURES = 65_536
-COORDINATES = 0xC002D  # keeps these draws apart from those of the basis and of the order
+COORDINATES = 0xC002D  # separates these draws from others of the same seed
 
 
 LATEST_ROWS, ENOUGH_ROWS = 4_096, 1_024  # that a threshold is taken from
@@ -49,12 +49,12 @@ LATEST_ROWS, ENOUGH_ROWS = 4_096, 1_024  # that a threshold is taken from
 
 @dataclass
 class DoublyStochasticState(State):
-    """Blocks of columns with their weights, the intercept, and what is known of the rows.
+    """Blocks of columns with their weights, the intercept, and the predictions of the rows.
 
-    `blocks` are ranges of columns; in the last one there may have been nothing to learn
-    (`refused`). `top` is the largest eigenvalue of a block's Phi'Phi / n on the sample. For a loss
-    with an offset there are the `latest` rows and their weights, some thousands. `frequencies` are
-    those that have been refined, by unit.
+    `blocks` are ranges of columns; `refused` is True if the last one was new and got no weights.
+    `ledger` holds the predictions, and `top` the largest eigenvalue of a block's Phi'Phi / n on the
+    sample. For a loss with an offset, `latest` are some thousand rows and their weights.
+    `frequencies` are the refined ones, by unit.
     """
 
     weights: AveragedWeights
@@ -88,9 +88,9 @@ def set_intercept(
     values: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
 ) -> None:
-    """Set the intercept to the best one for the batch, if the loss knows it.
+    """Set the intercept to the best one for the batch, if the loss has an offset.
 
-    Few rows are no sample: those before them are asked as well.
+    A small batch is joined by the rows before it.
     """
     loss = problem.loss
     if not isinstance(loss, Offset):
@@ -105,7 +105,7 @@ def set_intercept(
 def _pooled(
     before: tuple[Any, NDArray[np.float64]] | None, code: Any, weight: NDArray[np.float64]
 ) -> tuple[Any, NDArray[np.float64]]:
-    """Return the latest rows, these the last of them."""
+    """Append rows to the latest ones."""
     if before is None or len(weight) >= LATEST_ROWS:
         return code, weight
     joined = sp.vstack([before[0], code], "csr") if sp.issparse(code) else None
@@ -116,10 +116,9 @@ def _pooled(
 def offset_of_mean(
     problem: Problem, loss: Offset, state: DoublyStochasticState, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the offset that is best for the mean of the iterates on the latest rows.
+    """Return the best offset of the averaged iterate on the latest rows.
 
-    It is not the mean of the offsets: where many rows lie close to a threshold, iterates that
-    differ by little have quantiles that differ by much.
+    It is not the mean of the offsets: quantiles may differ much between similar iterates.
     """
     if state.latest is None:
         return state.intercept
@@ -128,7 +127,7 @@ def offset_of_mean(
 
 
 def move_intercept(state: DoublyStochasticState, change: NDArray[np.float64]) -> None:
-    """Add to the intercept, and note the iterates that were without it."""
+    """Add to the intercept, and to its lag behind the averaged iterate."""
     state.intercept_lag = state.intercept_lag + state.weights.total * change
     state.intercept = state.intercept + change
 
@@ -141,7 +140,7 @@ def view_block(
     start: int,
     stop: int,
 ) -> BlockView:
-    """BlockView at a batch through the columns start, ..., stop - 1."""
+    """Return the view of a batch at the columns start, ..., stop - 1."""
     basis = cast(RandomBasis, residuals.problem.basis)
     gain = basis.gain(stop - start)
     weights = np.zeros((stop - start, residuals.problem.outputs))
@@ -159,7 +158,7 @@ def apply_move(
     known: NDArray[np.float64],
     move: Move,
 ) -> NDArray[np.float64]:
-    """Let the weights decay and the block move; return the rows' new Phi v."""
+    """Decay the weights and move the block; return the rows' new Phi v."""
     problem = view.residuals.problem
     if state.weights.decay(max(0.0, 1.0 - move.decay * problem.alpha)):
         state.ledger.forget_until(state.step)
@@ -179,9 +178,9 @@ def apply_move(
 def updated_predictions(
     basis: Basis, state: DoublyStochasticState, cache: PredictionCache
 ) -> NDArray[np.float64]:
-    """Return Phi v and Phi u / area side by side at the rows of a cache, and remember them there.
+    """Return Phi v and Phi u / area side by side at the rows of a cache, and store them there.
 
-    Areas grow like a power of the step, beyond what float32 holds; their ratios do not.
+    Areas grow like a power of the step, beyond the range of float32; their ratios do not.
     """
     area = state.weights.area
     if cache.values is None or cache.step < state.ledger.horizon:
@@ -199,7 +198,7 @@ def updated_predictions(
 def record_losses(
     state: DoublyStochasticState, residuals: Residuals, move: Move
 ) -> DoublyStochasticState:
-    """Note the loss before the step, and how far the weights moved."""
+    """Record the loss before the step, and the norm of the step."""
     losses = residuals.problem.loss.value(residuals.y, residuals.f)
     weight = residuals.batch.weight
     rows = float(len(losses) if weight is None else weight.sum())
@@ -219,7 +218,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     weights decaying by w <- (1 - gamma alpha) w. Phi_b is scaled so that the block alone
     approximates the kernel, which makes the step an unbiased one on the function (Dai et al.
     2014, Algorithms 1 and 2; in line 6 of Algorithm 1 gamma_j should be gamma_i). Predictions
-    come from the mean of the iterates, the late ones weighted more.
+    come from the mean of the iterates, late ones weighted more.
 
     Parameters
     ----------
@@ -256,9 +255,9 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     refinement: Refinement | None = None
 
     def validate(self, problem: Problem) -> None:
-        """Refuse values out of range, and a basis that is not drawn from seeds."""
-        StepRule.resolve(self.step).check()
-        Coordinates.resolve(self.coordinates).check()
+        """Raise ValueError for values out of range."""
+        _resolved(StepRule, self.step).check()
+        _resolved(Coordinates, self.coordinates).check()
         require_count("batch_size", self.batch_size, also=("auto",))
         require_count("feature_block", self.feature_block, 2, also=("auto",), even=True)
         if self.max_features is not None:
@@ -291,7 +290,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     def advance(
         self, problem: Problem, state: DoublyStochasticState, batch: Batch
     ) -> DoublyStochasticState:
-        """Return the state after one block has moved by what the batch says."""
+        """Return the state after a step on one block."""
         if batch.weight is not None and not batch.weight.any():
             return state
         problem = on_refined(problem, state.frequencies)
@@ -300,8 +299,8 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         values = state.weights.scale * known
         set_intercept(problem, state, code, values, batch.weight)
         residuals = Residuals(problem, batch, values + state.intercept)
-        rule, safe = StepRule.resolve(self.step), safe_step(problem, state)
-        length = rule.length(state.step, safe)
+        rule: StepRule = _resolved(StepRule, self.step)
+        length = rule.length(state.step, safe_step(problem, state))
         choice = self._choose(state, residuals, code, length)
         decide = partial(rule.move, pace=StepLength(choice.factor * length, state.top))
         view, move = self._refined(state, choice.view, decide(choice.view), code, decide)
@@ -312,7 +311,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         return record_losses(state, residuals, move)
 
     def end_pass(self, problem: Problem, state: DoublyStochasticState) -> DoublyStochasticState:
-        """Close the pass's mean loss; changes that all rows have seen are forgotten."""
+        """Record the mean loss of the pass; drop the changes that all rows have seen."""
         if state.pass_rows > 0:
             state.pass_losses.append(state.pass_loss / state.pass_rows)
         state.pass_loss = state.pass_rows = 0.0
@@ -331,7 +330,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         return Expansion(problem.basis, weights, intercept)
 
     def on_new_rows(self, problem: Problem, state: DoublyStochasticState) -> DoublyStochasticState:
-        """Forget what was known of the old rows."""
+        """Drop the predictions of the old rows."""
         state.ledger = LazyPredictions.empty(problem.rows or 0, problem.outputs)
         state.ledger.forget_until(state.step)
         state.pass_loss = state.pass_rows = 0.0
@@ -340,7 +339,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     def predictions(
         self, problem: Problem, state: DoublyStochasticState, rows: Batch, cache: PredictionCache
     ) -> NDArray[Any]:
-        """Bring Phi v and Phi u / area up to date, and combine them as the weights are."""
+        """Update Phi v and Phi u / area, and combine them as the weights are."""
         if cache.code is None:
             cache.code = problem.basis.encode(rows.X)
         sums = updated_predictions(on_refined(problem, state.frequencies).basis, state, cache)
@@ -359,7 +358,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         code: Any,
         decide: Callable[[BlockView], Move],
     ) -> tuple[BlockView, Move]:
-        """Return a new block with its frequencies refined, if they are to be, and its move."""
+        """Refine the frequencies of a new block, if asked for; return it with its move."""
         if self.refinement is None or view.number is not None or not move.change.any():
             return view, move
         view, move = self.refinement.refined(view, move, code, decide)
@@ -379,12 +378,13 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
             view=lambda number: view(number, *state.blocks[number]),
             new_block=lambda: self._new_block(state, residuals, view),
         )
-        return Coordinates.resolve(self.coordinates).choose(context)
+        policy: Coordinates = _resolved(Coordinates, self.coordinates)
+        return policy.choose(context)
 
     def _new_block(
         self, state: DoublyStochasticState, residuals: Residuals, view: Callable[..., BlockView]
     ) -> BlockView | None:
-        """BlockView through the next block; the last may be narrower, or there may be no room."""
+        """Return the view of the next block, which may be narrower, or None if there is no room."""
         columns = state.weights.columns
         room = self._most_columns(residuals.problem) - columns
         width = min(self._width(residuals.rows), room)
@@ -405,3 +405,15 @@ Solver.register("udsg", lambda: DoublyStochastic(coordinates=Uniform()))
 
 
 Solver.register("cdsg", lambda: DoublyStochastic(coordinates=Checked()))
+
+
+def _resolved(family: Any, given: Any) -> Any:
+    """Return a component, resolved once: every step asks for it."""
+    if isinstance(given, family):
+        return given
+    return _named(family, given) if isinstance(given, str) else family.resolve(given)
+
+
+@cache
+def _named(family: Any, name: str) -> Any:
+    return family.resolve(name)

@@ -1,4 +1,4 @@
-"""LazyPredictions: predictions that are brought up to date instead of being made again."""
+"""LazyPredictions: predictions of rows, updated only when a batch needs them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from bochner.features import Basis
 from bochner.records import Validated, require_sound
 
-# What a call costs before it does anything, in function values of one row.
+# The fixed cost of an evaluation, in function values of one row.
 CALL = 200_000
-STREAM_STEPS = 32  # whose changes are kept on a stream, where only held-out rows ask for them
+STREAM_STEPS = 32  # whose changes a stream keeps, for the held-out rows
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Change:
 
 @dataclass
 class LazyPredictions(Validated):
-    """The latest changes of the weights, and for each row what its prediction was when last seen.
+    """The latest changes of the weights, and each row's prediction when a batch last had it.
 
-    On a finite set a row that was seen at step s needs only the columns that have changed since:
-    a row is charged for a block once a pass however many blocks there are. `values` and `seen`
-    are indexed by row number; `seen` is -1 for a row that was never seen. Changes up to the step
-    `horizon` are forgotten; a row seen before is evaluated anew. Without rows (on a stream) only
-    the changes are kept, for the held-out rows.
+    A row that was last seen at step s needs only the columns that changed since, so that each block
+    is evaluated once a pass at a row, however many blocks there are. `values` and `seen` are
+    indexed by row number; `seen` is -1 for a row that was never seen. Changes up to the step
+    `horizon` are dropped; a row seen before is evaluated in full. On a stream `values` and `seen`
+    are empty, and the changes serve the held-out rows.
     """
 
     values: NDArray[np.float64]
@@ -56,13 +56,13 @@ class LazyPredictions(Validated):
 
     @classmethod
     def empty(cls, rows: int, outputs: int) -> LazyPredictions:
-        """Return a ledger in which no row was seen."""
+        """Return a record in which no row was seen."""
         return cls(np.zeros((rows, outputs)), np.full(rows, -1, dtype=np.int64))
 
     def predict(
         self, basis: Basis, code: Any, index: NDArray[np.int64], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return Phi v at rows, by whichever of the two ways takes fewer operations."""
+        """Return Phi v at rows, by an update or in full, whichever takes fewer operations."""
         if len(self.seen) == 0 or len(weights) == 0:
             return evaluate(basis, code, weights)
         order = np.argsort(self.seen[index], kind="stable")
@@ -81,12 +81,12 @@ class LazyPredictions(Validated):
         return restored
 
     def note(self, index: NDArray[np.int64], values: NDArray[np.float64], step: int) -> None:
-        """Remember the predictions of rows as of `step`."""
+        """Store the predictions of rows at `step`."""
         if len(self.seen) > 0:
             self.values[index], self.seen[index] = values, step
 
     def record(self, step: int, start: int, values: NDArray[np.float64], area: float) -> None:
-        """Enter a change of v."""
+        """Store a change of v."""
         self.changes.append(Change(step, start, values, area))
         if len(self.seen) == 0:
             self.forget_until(step - STREAM_STEPS)
@@ -145,7 +145,7 @@ def _catch_up(
     start: int,
     changes: list[Change],
 ) -> None:
-    """Add one block's changes to the rows that have not seen them; rows are sorted by `seen`.
+    """Add the changes of one block to the predictions of older rows, sorted by `seen`.
 
     Rows seen before the first change lack the sum of all, those between the first and the second
     the sum of all but the first, and so on: the block is evaluated once, with one set of weights

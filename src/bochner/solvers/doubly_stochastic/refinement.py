@@ -21,7 +21,7 @@ from bochner.solvers.doubly_stochastic.block_view import BlockView
 from bochner.solvers.doubly_stochastic.step_rules import Move
 from bochner.validation import require_count, require_positive
 
-SHORTER = 0.25  # what is left of the rate after a step that did not help
+SHORTER = 0.25  # factor on the rate after a step that did not help
 
 Frequencies = dict[int, NDArray[Any]]  # by the number of their unit, as a FourierBasis has them
 
@@ -39,12 +39,12 @@ class Refinement(Component, family="refinement"):
     g_i being the loss gradient at the function with the block in it. A step goes against it by
     `rate` times the root mean square of the block's frequencies; the block's weights are then found
     anew by the step rule. Derivative and weights are those of every other row of the batch, and the
-    rows between judge: a step that does not lower their objective is not taken, and the next one
-    is a quarter as long. (Without judges noisy targets are learned by heart.) In the end all rows
-    together say the weights.
+    other rows validate: a step that does not lower their objective is not taken, and the next one
+    is a quarter as long. (Without validation, noisy targets are overfitted.) The final weights come
+    from all rows.
 
-    Only a new block is refined, and only in the step that draws it. From then on its frequencies
-    stay, so what is known of the rows and the mean of the iterates keep their meaning. A step takes
+    Only a new block is refined, and only in the step that draws it. Its frequencies are fixed from
+    then on, so that predictions of the rows and the mean of the iterates remain valid. A step takes
     about as long as the step on a new block does. The frequencies of refined blocks can no longer
     be drawn from the seed: a model stores them, half a number for each function and column.
 
@@ -60,7 +60,7 @@ class Refinement(Component, family="refinement"):
     rate: float = 0.2
 
     def check(self, problem: Problem) -> None:
-        """Refuse values out of range, and functions that are no waves."""
+        """Raise ValueError for values out of range, and for features other than waves."""
         require_count("steps of Refinement", self.steps)
         require_positive("rate of Refinement", self.rate)
         basis = problem.basis.for_prediction
@@ -102,7 +102,7 @@ class Refinement(Component, family="refinement"):
 
 
 def require_refinement(given: Any) -> Refinement:
-    """Return the refinement, or refuse what is none."""
+    """Return the refinement; raise ValueError for anything else."""
     if isinstance(given, Refinement):
         return given
     raise ValueError(f"refinement must be None or Refinement(steps, rate); got {given!r}.")
@@ -118,7 +118,7 @@ def objective(view: BlockView, move: Move) -> float:
 
 
 def on_refined(problem: Problem, frequencies: Frequencies) -> Problem:
-    """Return the problem on waves of which some have frequencies of their own."""
+    """Return the problem with the refined frequencies in its basis."""
     if not frequencies:
         return problem
     basis = cast(FourierBasis, problem.basis)
@@ -126,12 +126,12 @@ def on_refined(problem: Problem, frequencies: Frequencies) -> Problem:
 
 
 def frequencies_of(problem: Problem) -> Frequencies:
-    """Return the frequencies that are not drawn."""
+    """Return the refined frequencies."""
     return cast(FourierBasis, problem.basis).given
 
 
 def _direction(view: BlockView, move: Move, code: Any) -> NDArray[np.float64] | None:
-    """Return the derivative by the frequencies, of the size of these; None where it is 0."""
+    """Return the derivative by the frequencies, scaled to their size; None where it is 0."""
     residuals, dtype = view.residuals, view.columns.dtype
     f = residuals.f + view.evaluate(move.change)
     slopes = np.asarray(residuals.problem.loss.gradient(residuals.y, f), np.float64)

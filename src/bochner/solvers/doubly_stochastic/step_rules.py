@@ -1,4 +1,4 @@
-"""Step rules: how far a block's weights move, given the batch's gradient."""
+"""Step rules: the change of a block's weights, given the batch's gradient."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from bochner.validation import require_positive
 STEADY_STEPS = 256
 LEAST_FREE_SHARE = 0.05
 LEAST_CURVATURE = 1e-3
-HALVINGS = 12  # of the range that a search along the direction begins with
+HALVINGS = 12  # of the initial range of a line search
 
 
 @dataclass(frozen=True)
 class StepLength:
-    """How far a plain step goes: gamma, and the largest eigenvalue of a block's Phi'Phi / n."""
+    """The length gamma of a plain step, and the largest eigenvalue of a block's Phi'Phi / n."""
 
     length: float
     top: float
@@ -53,11 +53,11 @@ class StepRule(Component, ABC, family="step"):
         """Return the change of the weights."""
 
     def check(self) -> None:
-        """Refuse values out of range."""
+        """Raise ValueError for values out of range."""
 
 
 @dataclass
-class Plain(StepRule, name="plain"):
+class PlainStep(StepRule, name="plain"):
     """Functional gradient descent: dW = -gamma_t Phi'g / n, gamma_t = min(safe, theta / t).
 
     Dai et al. 2014, Algorithm 1. The theory's theta = 1 / alpha diverges at first where alpha is
@@ -73,20 +73,26 @@ class Plain(StepRule, name="plain"):
 
     theta: float | str = "auto"
 
+    def __repr__(self) -> str:  # checkpoints hold a digest of this text
+        return f"Plain(theta={self.theta!r})"
+
     def length(self, step: int, safe: float) -> float:
         """Return min(safe, theta / t)."""
         theta = STEADY_STEPS * safe if self.theta == "auto" else float(self.theta)
         return min(safe, theta / (step + 1))
 
     def move(self, view: BlockView, pace: StepLength) -> Move:
-        """Return the step against the gradient."""
+        """Return a step along the negative gradient."""
         change = -pace.length * view.gradient
         change[view.width :] *= pace.top
         return Move(change, pace.length)
 
     def check(self) -> None:
-        """Refuse a theta that is not positive."""
+        """Raise ValueError for a theta that is not positive."""
         require_positive("theta", self.theta, also=("auto",))
+
+
+Plain = PlainStep  # the name in earlier versions
 
 
 @dataclass
@@ -100,8 +106,8 @@ class Preconditioned(StepRule, name="preconditioned"):
     Preconditioning by the block's covariance is what the authors of Dai et al. 2014 ran. w are
     the block's present weights and N is the number of blocks: N blocks, each of which alone
     approximates the kernel, are together sqrt(N) times too long, so |f|^2 = N sum |w_b|^2. The
-    step thus goes to the minimum over the block of a quadratic above the objective, and needs no
-    decay of the other blocks (which beside a preconditioned step would minimise something else).
+    step thus goes to the minimum over the block of a quadratic above the objective. The other
+    blocks need no decay.
 
     A full step refits the noise of each batch. Of the energy E = |c Phi D|^2 / n that the block
     takes from the gradients, pure noise of variance s^2 = |g - c Phi D|^2 / (n - p) would yield
@@ -111,21 +117,20 @@ class Preconditioned(StepRule, name="preconditioned"):
 
         step = min(1, max(0, 1 - caution p s^2 / (n E)) * c |Phi D|^2 / <Phi D, H Phi D>),
 
-    H being the loss's Hessian; of a loss with rounded kinks it is that of parabolas above it, and
-    each output has a length of its own, which may be above 1. So steps are
-    whole where targets are clean, and fall like 1/t by
-    themselves where they are noisy; no schedule is needed, and no horizon. A block in which there
-    is nothing but noise stays where it is. Where the bound is far above the curvature (an
-    exponential), c is the mean curvature at the batch instead, and the share of signal multiplies
-    the length for which the batch's objective is least.
+    H being the loss's Hessian; for a loss with rounded kinks it is that of parabolas above it, and
+    each output has its own length, which may exceed 1. So the step is about 1 for clean targets and
+    falls like 1/t for noisy ones, without a schedule; a block with nothing but noise does not move.
+    Where the bound is far above the curvature (an exponential loss), c is the mean curvature at the
+    batch instead, and the share of signal multiplies the length that minimises the batch's
+    objective.
 
     Parameters
     ----------
     ridge : float
         Added to alpha in the block's linear system; keeps it solvable in float32.
     caution : float
-        How much of the noise is held back. 1 aims at other rows; on a small set it stops short of
-        the training objective's minimum. 0 minimises the objective itself.
+        The factor on the noise. 1 minimises the expected loss on other rows; on a small set it
+        stops before the minimum of the training objective. 0 minimises the objective itself.
     """
 
     ridge: float = 1e-6
@@ -141,7 +146,7 @@ class Preconditioned(StepRule, name="preconditioned"):
         return Move(-self._share(view, direction, freedom) * direction)
 
     def check(self) -> None:
-        """Refuse values out of range."""
+        """Raise ValueError for values out of range."""
         if not self.ridge > 0 or not self.caution >= 0:
             raise ValueError(
                 "Preconditioned needs a positive ridge and caution >= 0; got "
@@ -165,9 +170,9 @@ class Preconditioned(StepRule, name="preconditioned"):
     def _share(
         self, view: BlockView, direction: NDArray[np.float64], freedom: float
     ) -> NDArray[np.float64]:
-        """Return how much of the direction D to go, given the degrees of freedom.
+        """Return the step length along D, given the degrees of freedom.
 
-        A model that lies above the loss, output by output, may be followed to its minimum in each.
+        Where the quadratic model lies above the loss, each output goes to its own minimum.
         """
         residuals, values = view.residuals, view.evaluate(direction)
         bound, rows = residuals.curvature, residuals.effective_rows
@@ -184,7 +189,7 @@ class Preconditioned(StepRule, name="preconditioned"):
 
 
 def relative_curvature(view: BlockView, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return <z, H z> / (c |z|^2): how curved the loss really is along the direction."""
+    """Return <z, H z> / (c |z|^2): the curvature along the direction, relative to the bound."""
     residuals = view.residuals
     loss, squares = residuals.problem.loss, residuals.means(values**2)
     if not isinstance(loss, Smooth) or isinstance(loss, Quadratic):
@@ -197,9 +202,9 @@ def relative_curvature(view: BlockView, values: NDArray[np.float64]) -> NDArray[
 def least_along(
     view: BlockView, direction: NDArray[np.float64], values: NDArray[np.float64]
 ) -> float:
-    """Return the length s for which the batch's objective is least at f - s Phi D.
+    """Return the length s that minimises the batch's objective at f - s Phi D.
 
-    At most f moves by 1 in the mean of squares: along some directions a loss falls without end.
+    f moves by at most 1 in the root mean square: along some directions a loss has no minimum.
     """
     residuals, problem, step = view.residuals, view.residuals.problem, direction[: view.width]
 

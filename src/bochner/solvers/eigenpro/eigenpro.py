@@ -43,15 +43,15 @@ from bochner.solvers.solver import (
 )
 from bochner.validation import require_at_most, require_count
 
-SPECTRUM = 0xE16E2  # keeps these draws apart from others of the same seed
+SPECTRUM = 0xE16E2  # separates these draws from others of the same seed
 MOST_BATCH = 2_048
 SHARE = 8  # rows of the subsample for each eigenvector that is taken from it
 MOST_EIGENVECTORS = 512
 CANDIDATES = 24
-SMALLEST = 32  # precisions: of the largest eigenvalue, below which pairs are mostly rounding
+SMALLEST = 32  # precisions of the largest eigenvalue: smaller pairs are mostly rounding
 ROUNDINGS = 4
-# The intercept is a function more, constant and so high that it moves as the steepest of the
-# others do: by this share of a batch's mean error.
+# The intercept is one more function, a constant scaled so that it moves as the steepest others:
+# by this share of a batch's mean error.
 LIFT = 0.25
 
 
@@ -60,7 +60,7 @@ Place = NDArray[np.int64] | slice
 
 @dataclass(frozen=True)
 class EigenProSettings:
-    """What was asked for; None where the spectrum is to say."""
+    """The hyperparameters as numbers; None where they follow from the spectrum."""
 
     subsample: int
     eigenvectors: int | None
@@ -113,7 +113,7 @@ class EigenProSettings:
         return of_features(basis, sample, size, count, rng), size
 
     def _count(self, found: Eigenfunctions, problem: Problem) -> int:
-        """Return the number of eigenvectors: the largest whose critical batch is not too long."""
+        """Return the largest number of eigenvectors whose critical batch is not too long."""
         most = len(found.values) - 1
         if self.eigenvectors is not None:
             return min(self.eigenvectors, most)
@@ -136,15 +136,15 @@ class EigenProSettings:
 
 
 def whole_tiles(batch: int) -> int:
-    """Return a batch that is not longer, of as many tiles as keep some threads equally busy."""
+    """Round a batch size down to whole tiles, an even number of them if possible."""
     step = 2 * ROWS if batch >= 2 * ROWS else ROWS
     return batch // step * step if batch >= ROWS else batch
 
 
 def _rounding(problem: Problem, found: Eigenfunctions) -> float:
-    """Return how large the rounding of a kernel matrix may look, times a margin.
+    """Return a bound of the rounding of a kernel matrix, times a margin.
 
-    Where little is left of the kernel, steps would be so long that they follow its rounding.
+    Where little of the kernel is left, longer steps would follow its rounding.
     """
     rows = problem.rows or len(found.matrix)
     return ROUNDINGS * rows * _precision(problem) * float(np.max(np.diagonal(found.matrix)))
@@ -158,7 +158,7 @@ def _bounds(problem: Problem, beta: float, top: float) -> tuple[float, float]:
     """Return both bounds with the loss's curvature, the intercept and the penalty in them."""
     curvature = cast(Smooth, problem.loss).curvature_bound
     if isinstance(space_of(problem.basis), RowSpace):
-        # A slope of the penalty is sampled with its row, so it has that row's whole weight.
+        # The penalty is sampled with its row, so it has that row's whole weight.
         return curvature * beta + (problem.rows or 0) * problem.alpha, (
             curvature * top + problem.alpha
         )
@@ -180,14 +180,14 @@ def _preconditioner(
 
 
 def _constant(problem: Problem, found: Eigenfunctions, size: int) -> Constant | None:
-    """Return a function on the subsample that stands for a constant, if f is to do without."""
+    """Return a function on the subsample close to a constant, if the intercept needs it."""
     on_rows = isinstance(space_of(problem.basis), RowSpace)
     if not (problem.intercept and problem.alpha > 0 and on_rows):
         return None
     ridge = problem.alpha / cast(Smooth, problem.loss).curvature_bound
     parts = found.vectors.sum(axis=0)
     weights = found.vectors @ (parts / (size * (found.values + ridge)))
-    rest = max(0.0, 1.0 - float(parts @ parts) / size)  # what the eigenvectors leave of it
+    rest = max(0.0, 1.0 - float(parts @ parts) / size)  # outside the eigenvectors
     return Constant(np.asarray(weights), float(weights.sum()) + rest / ridge)
 
 
@@ -210,7 +210,7 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
 
     The space is that of the basis: with all training rows as centres (`Centers()`) it is the
     kernel's own, of which the exact minimum is reached; with fewer (`Centers(5000)`) their span,
-    through temporary centres that are projected now and then, so that rows may come as a stream;
+    through temporary centres with delayed projections, so that rows may come as a stream;
     with random features (`Fourier(30_000)`) that of their weights.
 
     Parameters
@@ -261,7 +261,7 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
     momentum: bool = False
 
     def validate(self, problem: Problem) -> None:
-        """Refuse values out of range, and a basis without end."""
+        """Raise ValueError for values out of range, and for an infinite basis."""
         require_count("eigenvectors", self.eigenvectors, 0, also=("auto",))
         require_count("subsample", self.subsample, also=("auto",))
         require_count("batch_size", self.batch_size, also=("auto",))
@@ -276,7 +276,7 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
             )
 
     def prepare_basis(self, problem: Problem, memory: int) -> Basis:
-        """Return the basis, keeping the columns of features at the rows if they fit."""
+        """Return the basis, with the features of the rows kept if they fit into memory."""
         basis, rows = problem.basis, problem.rows
         if not isinstance(basis, DenseBasis) or isinstance(basis, CenterBasis) or rows is None:
             return basis
@@ -284,7 +284,7 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
         return RememberedBasis(basis, rows) if fits else basis
 
     def sample_rows(self, problem: Problem) -> int:
-        """Return how many rows to see before the first step: all if they are centres."""
+        """Return the size of the sample: all rows if they are centres."""
         basis = problem.basis
         if isinstance(basis, CenterBasis) and basis.complete:
             return basis.size
@@ -301,13 +301,13 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
         return self._settings(problem).initial_state(problem, sample)
 
     def advance(self, problem: Problem, state: EigenProState, batch: Batch) -> EigenProState:
-        """Take a step against the preconditioned gradient of a batch."""
+        """Take a step along the preconditioned gradient of a batch."""
         space = space_of(problem.basis)
         rows = space.rows(problem, state, batch)
         at = state.intercept if state.ahead_intercept is None else state.ahead_intercept
         f = space.values(problem, state, rows) + at
         weight = np.ones(len(batch)) if batch.weight is None else batch.weight
-        assert batch.y is not None  # a batch without targets does not get this far
+        assert batch.y is not None  # training batches have targets
         slopes = problem.loss.gradient(batch.y, f) * (weight / state.mean_weight)[:, None]
         move = space.move(problem, state, rows, slopes)
         self._take(state, move, constant=slopes.sum(axis=0) * state.lift)
@@ -317,7 +317,7 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
         return _record_losses(state, losses, weight, state.rate * move.norm)
 
     def end_pass(self, problem: Problem, state: EigenProState) -> EigenProState:
-        """Close the pass's mean loss."""
+        """Record the mean loss of the pass."""
         space = space_of(problem.basis)
         space.project_temporary(problem, state)
         space.move_constant(state)
@@ -391,7 +391,7 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
 def _record_losses(
     state: EigenProState, losses: NDArray[Any], weight: NDArray[Any], moved: float
 ) -> EigenProState:
-    """Note the losses of rows before the step, and how far the weights moved."""
+    """Record the losses of rows before the step, and the norm of the step."""
     total, mass = float(losses @ weight), float(weight.sum())
     state.loss, state.moved = total / mass if mass > 0 else 0.0, moved
     state.pass_loss += total

@@ -1,4 +1,4 @@
-"""The top of a spectrum, found from a subsample and flattened; the batch and step this allows."""
+"""The preconditioner of EigenPro: the top of a spectrum, flattened; batch and step size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bochner.features import CenterBasis, DenseBasis
 from bochner.spectra import eigenpairs, singular
 
 HEAVIEST_ROWS = 64
-JUDGED_ROWS = 2048  # at which the eigenfunctions are evaluated, to see what they leave
+TEST_ROWS = 2048  # at which the eigenfunctions are evaluated
 DAMPED = 0.95  # power of the ratios of eigenvalues: those of a subsample are not exact
 NEARLY = 0.99  # of the longest step
 
@@ -38,7 +38,7 @@ class Momentum:
 
     @classmethod
     def of(cls, beta: float, top: float, batch: int, rows: int) -> Momentum:
-        """Return the values for a batch; mu is taken as top / n, below which no row is fitted."""
+        """Return the values for a batch, with mu = top / n."""
         smoothness = beta / batch + (1 - 1 / batch) * top
         condition = smoothness * rows / top
         spread = rows / batch + (batch - 1) / batch
@@ -46,7 +46,7 @@ class Momentum:
         return cls((s - 1) / (s + 1), s / (s + 1) * (1 - 1 / spread))
 
     def ahead(self, now: NDArray[Any], before: NDArray[Any]) -> NDArray[Any]:
-        """Return where the next gradient is taken, before the correction."""
+        """Return the point of the next gradient, before the correction."""
         return np.asarray(now + self.share * (now - before))
 
 
@@ -55,7 +55,7 @@ class Eigenfunctions:
     """Eigenvalues of H = mean of w_x phi(x) phi(x)', and what represents the eigenvectors.
 
     `vectors` are their weights: of kernel functions at the subsample times sqrt(s lambda_i), or of
-    the features. Other rows judge them: `at_rows` are sqrt(w_x) e_i(x) there, and `matrix` is
+    the features. At test rows, `at_rows` are sqrt(w_x) e_i(x), and `matrix` is
     sqrt(w_x w_z) k(x, z), w_x being the weight of a row relative to the mean weight.
     """
 
@@ -79,10 +79,10 @@ class Eigenfunctions:
         return float(np.max(self._diagonal(flat), initial=np.finfo(np.float32).tiny))
 
     def top(self, flat: Flattening) -> float:
-        """Return the largest eigenvalue of P H that the rows see, or that is promised.
+        """Return the largest eigenvalue of P H, by its estimate at the test rows if that is larger.
 
-        Eigenvectors of a subsample leave more of the top than their eigenvalues say. In n rows a
-        spectrum of trace t looks higher than it is, by t / n.
+        Eigenvectors of a subsample lower the top by less than their eigenvalues predict. In n rows
+        the estimate of a spectrum of trace t is too high by t / n.
         """
         some = self.at_rows[:, : len(flat.shrink)]
         matrix = self.matrix - product(some * flat.shrink, some.T)
@@ -102,11 +102,11 @@ def of_centers(
     matrix = basis.columns(basis.centers[:size], 0, size) * np.outer(roots, roots)
     spectrum = eigenpairs(matrix.astype(basis.dtype), count + 1, rng)
     vectors = roots[:, None] * spectrum.vectors
-    judged, weights = _judged(sample)
+    test, weights = _test_rows(sample)
     roots = np.sqrt(weights)
-    values = product(basis.columns(basis.encode(judged.X), 0, size), vectors)
+    values = product(basis.columns(basis.encode(test.X), 0, size), vectors)
     at_rows = roots[:, None] * values / np.sqrt(size * spectrum.values)
-    matrix = basis.pairs(judged) * np.outer(roots, roots)
+    matrix = basis.pairs(test) * np.outer(roots, roots)
     return Eigenfunctions(spectrum.values, vectors, at_rows, matrix)
 
 
@@ -118,9 +118,9 @@ def of_features(
     roots = np.sqrt(relative_weights(sample)[places]).astype(np.float32)
     columns = basis.columns(basis.encode_batch(sample[places])) * roots[:, None]
     values, vectors = singular(columns, count + 1, rng)
-    judged, weights = _judged(sample)
+    test, weights = _test_rows(sample)
     roots = np.sqrt(weights).astype(np.float32)
-    columns = basis.columns(basis.encode_batch(judged)) * roots[:, None]
+    columns = basis.columns(basis.encode_batch(test)) * roots[:, None]
     return Eigenfunctions(values, vectors, product(columns, vectors), gram(columns.T))
 
 
@@ -132,20 +132,20 @@ def relative_weights(batch: Batch) -> NDArray[np.float64]:
 
 
 def center_weights(basis: CenterBasis, sample: Batch, size: int) -> NDArray[np.float64]:
-    """Return the relative weights of the first centres, 1 for those that the sample has not."""
+    """Return the relative weights of the first centres, 1 for those not in the sample."""
     weights = np.ones(basis.size)
     numbers = basis.numbers(sample.index)
     weights[numbers[numbers >= 0]] = relative_weights(sample)[numbers >= 0]
     return weights[:size]
 
 
-def _judged(sample: Batch) -> tuple[Batch, NDArray[np.float64]]:
+def _test_rows(sample: Batch) -> tuple[Batch, NDArray[np.float64]]:
     """Return some rows, the heaviest among them, and their weights relative to the sample's mean.
 
-    A row that is heavier than those by which the step was chosen would make it diverge.
+    A row heavier than all of these could make the steps diverge.
     """
     weights = relative_weights(sample)
-    places = _spread(len(sample), JUDGED_ROWS)
+    places = _spread(len(sample), TEST_ROWS)
     if sample.weight is not None:
         places = np.union1d(places, np.argsort(weights, kind="stable")[-HEAVIEST_ROWS:])
     return sample[places], weights[places]
@@ -158,10 +158,10 @@ def _spread(rows: int, size: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Flattening:
-    """By how much each of the top eigenvalues is lowered: to tau lambda_i (lambda_q / lambda_i)^p.
+    """The reduction of each of the top eigenvalues, to tau lambda_i (lambda_q / lambda_i)^p.
 
     `shrink` holds 1 - tau (lambda_q / lambda_i)^p for the first q of the eigenvalues, and `top` is
-    the largest eigenvalue that is left (Ma and Belkin 2017, Eq. 17; the power p = 0.95 is from
+    the largest eigenvalue after that (Ma and Belkin 2017, Eq. 17; the power p = 0.95 is from
     EigenPro 2, Ma and Belkin 2019, Kernel machines that adapt to GPUs, section 4).
     """
 
@@ -180,7 +180,7 @@ class Flattening:
 
 @dataclass(frozen=True)
 class Pace:
-    """Rows of a batch, and how far each of them moves the function.
+    """The number of rows in a batch, and the step size per row.
 
     A batch of m rows may be taken with steps up to m / beta while m is below the critical size
     beta / top, beyond that 2 m / (beta + (m - 1) top), where beta bounds k_P(x, x) of the
@@ -201,7 +201,7 @@ class Pace:
 
     @classmethod
     def accelerated(cls, beta: float, top: float, batch: int, rows: int) -> Pace:
-        """Return the step that goes with momentum: 1 / L of it."""
+        """Return the step with momentum, 1 / L."""
         momentum = Momentum.of(beta, top, batch, rows)
         return cls(batch, 1.0 / (beta + (batch - 1) * top), momentum)
 

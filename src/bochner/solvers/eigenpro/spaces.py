@@ -1,4 +1,4 @@
-"""The spaces in which EigenPro moves a function: what its values are, what a gradient means."""
+"""The function spaces of EigenPro: how a function is evaluated and how a gradient moves it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Place = NDArray[np.int64] | slice
 
 @dataclass
 class Temporary:
-    """Centres that exist until the next projection: codes of rows with their weights.
+    """Temporary centres until the next projection: codes of rows with their weights.
 
-    `reach` is the value that their sum has at the lasting centres.
+    `reach` are the values of their sum at the lasting centres.
     """
 
     rows: list[Any] = field(default_factory=list)
@@ -40,8 +40,8 @@ class Temporary:
 class Constant:
     """Weights at the first centres of a function that is about 1 at the rows.
 
-    `mass` bounds 1'(K + n alpha)^-1 1 from above, which is by how much the sum of the weights falls
-    when the intercept rises by 1; the weights' own sum is what the eigenvectors see of it.
+    `mass` bounds 1'(K + n alpha)^-1 1 from above, the decrease of the sum of the weights when the
+    intercept rises by 1; the sum of `weights` is the part of it in the span of the eigenvectors.
     """
 
     weights: NDArray[np.float64]
@@ -50,12 +50,12 @@ class Constant:
 
 @dataclass
 class EigenProState(State):
-    """Weights and intercept, the preconditioner with its pace, and what the pass has met.
+    """Weights and intercept, the preconditioner with its step size, and sums of the pass.
 
-    The intercept multiplies a constant function whose square is `lift`; or it stays during a pass,
-    and at its end takes over what f has of `constant`.
-    `rows` is how many were seen before the first step: all, where they are centres.
-    `ahead` is where momentum takes the next gradient, None without momentum.
+    The intercept multiplies a constant function whose square is `lift`; or it is fixed during a
+    pass, whose end moves the part of f along `constant` to it. `rows` is the number of rows of the
+    sample: all, where they are centres. `ahead` is the point of the next gradient with momentum,
+    None without.
     """
 
     basis: Basis
@@ -90,7 +90,7 @@ class EigenProState(State):
 
     @property
     def rate(self) -> float:
-        """How far a row moves the function: 1 / sqrt(1 + `rises`) of what is safe.
+        """The step size per row: 1 / sqrt(1 + `rises`) of the safe one.
 
         `rises` is the number of passes whose mean loss was above that of the pass before.
         """
@@ -104,13 +104,13 @@ class PreconditionedGradient:
     parts: tuple[tuple[Place, NDArray[Any]], ...]
 
     def add_to(self, weights: NDArray[np.float64], factor: float) -> None:
-        """Add a multiple of it."""
+        """Add a multiple of the gradient to the weights."""
         for place, values in self.parts:
             weights[place] += factor * values
 
     @property
     def norm(self) -> float:
-        """The size of the arrays."""
+        """The norm of the arrays."""
         total: float = sum(float(np.linalg.norm(part)) ** 2 for _, part in self.parts)
         return math.sqrt(total)
 
@@ -119,8 +119,8 @@ class PreconditionedGradient:
 class BatchRows:
     """Rows of a batch: their code and numbers.
 
-    `head` are the columns of the preconditioner's subsample, if it is part of the basis: values
-    and gradient both need them.
+    `head` are the columns of the preconditioner's subsample if it is part of the basis; values and
+    gradient both use them.
     """
 
     code: Any
@@ -132,7 +132,7 @@ class BatchRows:
 
 
 class Space(ABC):
-    """Where a function is moved: what its values are, and what a gradient means.
+    """A function space: how f is evaluated, and how a gradient moves it.
 
     It is `noisy` if the steps of single batches do not vanish at the minimum.
     """
@@ -145,7 +145,7 @@ class Space(ABC):
         return BatchRows(basis.encode_batch(batch), batch.index)
 
     def values(self, problem: Problem, state: EigenProState, rows: BatchRows) -> NDArray[Any]:
-        """Return f without its intercept, where the next gradient is taken."""
+        """Return f without its intercept, at the point of the next gradient."""
         return problem.basis.evaluate(rows.code, state.point)
 
     @abstractmethod
@@ -155,11 +155,11 @@ class Space(ABC):
         """Return P (sum_i slopes_i phi(x_i) + rows alpha f), an estimate of the full gradient."""
 
     def project_temporary(self, problem: Problem, state: EigenProState) -> None:
-        """Bring the function into the span of the basis."""
+        """Project the temporary centres onto the span of the basis, if there are any."""
         return
 
     def move_constant(self, state: EigenProState) -> None:
-        """Hand what f has of a constant to the intercept, where steps do not move that."""
+        """Move the constant part of f to the intercept, where steps do not move that."""
         return
 
 
@@ -168,7 +168,7 @@ class RowSpace(Space):
 
     The gradient of alpha/2 |f|^2 is alpha f = alpha sum_i w_i k(x_i, .), of which the batch's part
     times n / m is a fair sample: n alpha w_i joins the slope of row i, and the minimum, where
-    slope_i = -n alpha w_i for all rows, stays where it was: there each batch is at rest.
+    slope_i = -n alpha w_i for all rows, is unchanged: there no batch moves f.
     """
 
     noisy: ClassVar[bool] = False
@@ -183,7 +183,7 @@ class RowSpace(Space):
         return BatchRows(code, batch.index, KernelRows(columns, np.arange(len(batch))))
 
     def values(self, problem: Problem, state: EigenProState, rows: BatchRows) -> NDArray[Any]:
-        """Return f without its intercept, by the same two sums whether values are kept or not."""
+        """Return f without its intercept, by the same two sums whether values are stored or not."""
         basis, size = problem.basis, _of_centers(state).size
         head = basis.evaluate(rows.head, state.point[:size]).astype(np.float64)
         return np.asarray(head + basis.evaluate(rows.code, state.point[size:], size))
@@ -234,9 +234,9 @@ class FeatureSpace(Space):
 class CenterSpace(Space):
     """The span of fewer centres than rows, in the space of the kernel.
 
-    A step leaves the span: it adds kernel functions at the rows of its batch. These stay as
-    temporary centres; once they are as many as the lasting ones, their sum is projected, which
-    takes its values at the centres only, K_ZZ delta = k(Z, X) theta (Abedsoltan, Belkin and Pandit
+    A step leaves the span: it adds kernel functions at the rows of its batch, as temporary centres.
+    Once they are as many as the lasting ones, their sum is projected, given its values at the
+    centres, K_ZZ delta = k(Z, X) theta (Abedsoltan, Belkin and Pandit
     2023, Toward large kernel models; delayed as in Abedsoltan et al. 2024, Fast training of large
     kernel models with delayed projections).
     """
@@ -252,7 +252,7 @@ class CenterSpace(Space):
     def move(
         self, problem: Problem, state: EigenProState, rows: BatchRows, slopes: NDArray[Any]
     ) -> PreconditionedGradient:
-        """Make the batch's rows temporary centres; what is left to add is at lasting ones."""
+        """Make the batch's rows temporary centres; return the change at lasting ones."""
         basis, preconditioner, temporary = _centers(problem), _of_centers(state), state.temporary
         rate = state.rate
         reach = basis.project(rows.code, slopes).astype(np.float64)
@@ -288,7 +288,7 @@ class CenterSpace(Space):
 
 
 def space_of(basis: Basis) -> Space:
-    """Return the space in which functions on this basis are moved."""
+    """Return the function space of a basis."""
     if not isinstance(basis, CenterBasis):
         return FeatureSpace()
     return RowSpace() if basis.complete else CenterSpace()

@@ -1,4 +1,4 @@
-"""ConjugateGradient: the linear system of a quadratic loss, one product a pass."""
+"""ConjugateGradient: the linear system of a quadratic loss, one product per pass."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bochner.solvers.passes.linear_system import (
 from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State, require_weights
 from bochner.validation import require_positive
 
-BATCH_ROWS = 262_144  # of codes: a sweep over the weights is worth many rows
+BATCH_ROWS = 262_144  # long, since each batch touches all weights
 RIDGE = 0.1
 PIECE = 65_536
 
@@ -36,12 +36,11 @@ def ridge_of(rows: int | None) -> float:
 
 @dataclass
 class ConjugateGradientState(State):
-    """The weights with the intercept as their last row, and the system once it is known.
+    """The weights with the intercept as their last row, and the system after the first pass.
 
-    In the first pass there is no system: `weights` are where it starts, and `sums` collects the
-    gradient there, and `diagonal` that of the matrix, which later measures the residual. Later
-    `system.solution` is the same array as `weights`. `mass` is the weight of the rows of the pass
-    under way.
+    The first pass sums the gradient at the weights in `sums` and the diagonal of the matrix, which
+    defines the norm of the residual, in `diagonal`. Then `system.solution` is the same array as
+    `weights`. `mass` is the sum of the row weights in the current pass.
     """
 
     basis: Basis
@@ -68,13 +67,13 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
 
     (Phi'W Phi / sum(W) + alpha I) w = Phi'W (y - b) / sum(W), W the rows' weights and b the
     intercept, an unpenalised unknown of its own (Wu, Yen et al. 2016, Eq. 8, with means instead of
-    sums). Each pass makes one product with the matrix, which never exists; all outputs go
-    together. Vectors are in single precision, sums in double.
+    sums). Each pass computes one product with the matrix, which is never formed, for all outputs.
+    Vectors are in single precision, sums in double.
 
     Parameters
     ----------
     tol : float
-        Ends the fit when the residual, in the norm of the inverse diagonal, has fallen to this
+        Ends the fit when the residual, in the norm of the inverse diagonal, is at most this
         fraction of the first one.
     """
 
@@ -92,12 +91,12 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
     tol: float = 1e-3
 
     def validate(self, problem: Problem) -> None:
-        """Refuse a tolerance out of range, and a basis without end."""
+        """Raise ValueError for a tolerance out of range, and for an infinite basis."""
         require_positive("tol", self.tol)
         require_finite_basis(problem)
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
-        """Return how many rows a batch has; the result depends on it only by rounding."""
+        """Return the rows of a batch; the result depends on it only by rounding."""
         return BATCH_ROWS
 
     def init(self, problem: Problem, sample: Batch) -> ConjugateGradientState:
@@ -141,7 +140,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
     def on_new_rows(
         self, problem: Problem, state: ConjugateGradientState
     ) -> ConjugateGradientState:
-        """Begin anew from the present weights."""
+        """Restart from the present weights."""
         return initial_state(problem.basis, spread(problem, state.basis, state.weights), [])
 
     def solved(self, state: ConjugateGradientState) -> bool:
@@ -158,7 +157,7 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
         if state.sums is None:
             state.sums = np.zeros_like(state.weights)
             state.diagonal = np.zeros(len(state.weights), state.weights.dtype)
-        assert batch.y is not None  # a batch without targets does not get this far
+        assert batch.y is not None  # training batches have targets
         f = evaluated(problem, batch.X, state.weights)
         state.total += float(weight @ problem.loss.value(batch.y, f))
         slopes = problem.loss.gradient(batch.y, f) * weight[:, None]
@@ -216,19 +215,19 @@ def add_projected(
 
 
 def spread(problem: Problem, before: Basis, weights: NDArray[Any]) -> NDArray[Any]:
-    """Return weights and intercept in the places of the problem's basis."""
+    """Return weights and intercept in the order of the problem's basis."""
     old = weights[:-1]
     new = problem.basis.embed_weights(old, before)
     return weights if new is old else np.concatenate([new, weights[-1:]])
 
 
 def cuts(rows: int) -> Iterator[slice]:
-    """Cut rows into pieces, so that what is computed in between takes little memory."""
+    """Yield slices of the rows, to limit the memory of intermediate results."""
     return (slice(top, min(top + PIECE, rows)) for top in range(0, rows, PIECE))
 
 
 def require_mass(mass: float) -> None:
-    """Refuse rows that have no weight."""
+    """Raise ValueError if no row has a weight."""
     if not mass > 0:
         raise ValueError(
             "All rows to learn from have weight 0. Give at least one of them a positive weight, "
@@ -237,7 +236,7 @@ def require_mass(mass: float) -> None:
 
 
 def require_finite_basis(problem: Problem) -> None:
-    """Refuse a basis without end."""
+    """Raise ValueError for an infinite basis."""
     if problem.basis.size is None:
         raise ValueError(
             "This solver needs a finite number of features; got an endless supply. Give a size, "

@@ -1,4 +1,4 @@
-"""Direct: the exact kernel ridge regression, by one Cholesky factor."""
+"""Direct: exact kernel ridge regression by a Cholesky factorisation."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from bochner.problem import Expansion, Problem
 from bochner.solvers.passes.conjugate_gradient import BATCH_ROWS, require_mass, ridge_of
 from bochner.solvers.solver import Solver, SolverTags, State
 
-ROUNDING = 30  # precisions of the kernel's values: a smaller ridge is lost in sums of them
-ENTRY = 16  # bytes for each pair of rows: a matrix in double precision, and room to make it
+ROUNDING = 30  # multiples of the precision: a smaller ridge is lost in sums of kernel values
+ENTRY = 16  # bytes for each pair of rows: a matrix in double precision, and work space
 
 
 @dataclass
 class DirectState(State):
-    """What is known of the rows by the numbers of their centres, and the solution.
+    """Targets and weights of the rows by the numbers of their centres, and the solution.
 
-    `targets` and `mass` are the rows' targets and weights, `weights` and `intercept` the solution,
-    0 until the first pass has ended.
+    `mass` holds the rows' weights; `weights` and `intercept` are the solution, 0 before the end of
+    the first pass.
     """
 
     targets: NDArray[np.float64]
@@ -52,8 +52,8 @@ class Direct(Solver[DirectState], name="direct"):
 
     (Saunders, Gammerman and Vovk 1998, Ridge regression learning algorithm in dual variables, with
     weights and an unpenalised intercept). Rows of weight 0 have the coefficient 0. The matrix is
-    made and factorised in double precision, which takes n^3 / 3 multiplications for n rows and 8
-    n^2 bytes. The ridge is at least the rounding of the kernel's values, also where alpha is 0.
+    factorised in double precision, with n^3 / 3 multiplications for n rows and 8 n^2 bytes. The
+    ridge is at least the rounding of the kernel's values, even if alpha is 0.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Direct(Solver[DirectState], name="direct"):
     )
 
     def validate(self, problem: Problem) -> None:
-        """Refuse centres that are not all rows, and more rows than the memory holds."""
+        """Raise ValueError if some rows are no centres, or the matrix exceeds the memory budget."""
         basis = centers_of(problem)
         if not basis.complete:
             raise ValueError(
@@ -105,20 +105,20 @@ class Direct(Solver[DirectState], name="direct"):
             )
 
     def prepare_basis(self, problem: Problem, memory: int) -> Basis:
-        """Return the basis itself: the kernel matrix is needed once, and more exact."""
+        """Return the basis itself: the kernel matrix is needed once, in double precision."""
         return problem.basis
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
-        """Return how many rows a batch has; nothing depends on it."""
+        """Return the rows of a batch; the result does not depend on it."""
         return BATCH_ROWS
 
     def init(self, problem: Problem, sample: Batch) -> DirectState:
-        """Return no function yet."""
+        """Return the zero function."""
         shape = (problem.basis.end(None), problem.outputs)
         return initial_state(np.zeros(shape), np.zeros(problem.outputs))
 
     def advance(self, problem: Problem, state: DirectState, batch: Batch) -> DirectState:
-        """Note targets and weights."""
+        """Store targets and weights."""
         basis = centers_of(problem)
         numbers = basis.numbers(batch.index)
         require_same_rows(basis, numbers, batch.X)
@@ -127,7 +127,7 @@ class Direct(Solver[DirectState], name="direct"):
         return state
 
     def end_pass(self, problem: Problem, state: DirectState) -> DirectState:
-        """Solve."""
+        """Solve the system."""
         total = float(state.mass.sum())
         require_mass(total)
         some = np.flatnonzero(state.mass)
@@ -148,7 +148,7 @@ class Direct(Solver[DirectState], name="direct"):
         return Expansion(problem.basis, state.weights, state.intercept)
 
     def on_new_rows(self, problem: Problem, state: DirectState) -> DirectState:
-        """Begin anew; until then the solution is the one that was found."""
+        """Restart; the solution stays until the end of the next pass."""
         return initial_state(state.weights, state.intercept)
 
     def solved(self, state: DirectState) -> bool:
@@ -157,7 +157,7 @@ class Direct(Solver[DirectState], name="direct"):
 
 
 def initial_state(weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> DirectState:
-    """Return a state that has seen no row."""
+    """Return a state without rows."""
     targets, mass = np.zeros_like(weights), np.zeros(len(weights))
     return DirectState(0.0, 0.0, [], targets, mass, weights, intercept)
 
@@ -165,10 +165,10 @@ def initial_state(weights: NDArray[np.float64], intercept: NDArray[np.float64]) 
 def factorized(
     matrix: NDArray[np.float64], ridge: NDArray[np.float64], rounding: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the factor of matrix + diag(ridge), and the ridge with what had to be added to it.
+    """Return the factor of matrix + diag(ridge), and the ridge, raised where needed.
 
-    With a ridge below the rounding of the kernel's values (relative to their mean) the function
-    would be evaluated as differences of large numbers.
+    With a ridge below the rounding of the kernel's values (relative to their mean), predictions
+    would be differences of large numbers.
     """
     diagonal = np.einsum("ii->i", matrix)
     ridge = np.maximum(ridge, rounding * float(diagonal.mean()))
@@ -191,13 +191,13 @@ def solved(
 
 
 def centers_of(problem: Problem) -> CenterBasis:
-    """Return the basis; a solver has checked that it is one of centres."""
+    """Return the basis, whose type `check` has tested."""
     assert isinstance(problem.basis, CenterBasis)
     return problem.basis
 
 
 def require_same_rows(basis: CenterBasis, numbers: NDArray[np.int64], code: Any) -> None:
-    """Refuse rows that are not the centres of these numbers."""
+    """Raise ValueError for rows that are not the centres of these numbers."""
     same = not (numbers < 0).any() and _equal(basis.centers[numbers], code)
     if not same:
         raise ValueError(

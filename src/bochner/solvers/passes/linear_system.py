@@ -1,4 +1,4 @@
-"""Linear systems that are solved as their products come in, and their preconditioners."""
+"""Conjugate gradients whose products are summed batch by batch, and their preconditioners."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bochner.features import Basis, WhitenedBasis
 from bochner.problem import Problem
 from bochner.records import Validated, require_sound
 
-SMALLEST = 1e-30  # of a diagonal; functions that no row has have 0
+SMALLEST = 1e-30  # of a diagonal, which is 0 for functions without rows
 
 
 class Metric(ABC):
-    """A positive definite M that resembles the matrix of a system and is easily inverted."""
+    """A preconditioner: a positive definite M close to the matrix and easy to invert."""
 
     @abstractmethod
     def stepped(
@@ -52,11 +52,11 @@ class DiagonalMetric(Metric):
         q: NDArray[Any],
         length: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Do all in one sweep."""
+        """Do all in one loop."""
         return stepped(x, r, p, q, self.diagonal, length)
 
     def turned(self, p: NDArray[Any], r: NDArray[Any], keep: NDArray[np.float64]) -> None:
-        """Do all in one sweep."""
+        """Do all in one loop."""
         turned(p, r, self.diagonal, keep)
 
 
@@ -86,13 +86,13 @@ class FactoredMetric(Metric):
         return np.einsum("ij,ij->j", r, self._solved)  # type: ignore[no-any-return]
 
     def turned(self, p: NDArray[Any], r: NDArray[Any], keep: NDArray[np.float64]) -> None:
-        """Use what the step has found."""
+        """Use the M^-1 r of the last step."""
         p *= keep
         p += self._solved
 
 
 def metric(problem: Problem, curvature: float, diagonal: NDArray[Any] | None) -> Metric:
-    """Return the metric for a loss of so much curvature: a factor if the basis has one."""
+    """Return the metric for a loss of this curvature: a factor if the basis has one."""
     if isinstance(problem.basis, WhitenedBasis):
         lower = problem.basis.factor(curvature, problem.alpha, problem.intercept)
         return FactoredMetric(lower)
@@ -106,7 +106,7 @@ def precision(basis: Basis) -> type[np.floating[Any]]:
 
 
 def wants_diagonal(basis: Basis) -> bool:
-    """Whether the diagonal of Phi'Phi has to be summed for the metric."""
+    """Whether the metric needs the diagonal of Phi'Phi."""
     return not isinstance(basis, WhitenedBasis)
 
 
@@ -114,13 +114,13 @@ def wants_diagonal(basis: Basis) -> bool:
 class ConjugateDirections(Validated):
     """Conjugate gradients for A x = b, preconditioned by a metric M; all columns at once.
 
-    Of A = H share + ridge I only products q = H p are needed; they are added up in `product`,
-    batch by batch. The last row of the arrays is the intercept's, which has no ridge.
+    A = H share + ridge I is known by products q = H p only; they are summed in `product`, batch by
+    batch. The last row of the arrays is the intercept's, which has no ridge.
 
     From x = 0 and r = b, with z = M^-1 r: a = r'z / p'Ap, x += a p, r -= a A p, and the next
     direction is p = z + (r'z / its value before) p (Saad 2003, Iterative methods for sparse linear
-    systems, Algorithm 9.1). A column whose r'z is 0 stays. The metric is no part of this record:
-    it can be large, and it can be made again.
+    systems, Algorithm 9.1). A column whose r'z is 0 stays. The record does not hold the metric,
+    which can be large and can be computed again.
     """
 
     solution: NDArray[Any]
@@ -141,7 +141,7 @@ class ConjugateDirections(Validated):
     def begin(
         cls, solution: NDArray[Any], residual: NDArray[Any], metric: Metric, ridge: float
     ) -> ConjugateDirections:
-        """Start from a solution and its residual b - A x, which are taken."""
+        """Start from a solution and its residual b - A x, which are modified in place."""
         direction = np.zeros_like(residual)
         product = np.zeros_like(residual)
         still = np.zeros(residual.shape[1])
@@ -151,14 +151,14 @@ class ConjugateDirections(Validated):
 
     @property
     def relative(self) -> float:
-        """The size of the residual in the norm of M^-1, relative to the first one."""
+        """The norm of the residual in M^-1, relative to the first one."""
         first = float(self.first_energy.sum())
         return float(np.sqrt(self.energy.sum() / first)) if first > 0 else 0.0
 
     def step(self, share: float, metric: Metric) -> NDArray[np.float64]:
-        """Go along the direction, given its product; return by how much each column's energy fell.
+        """Step along the direction, given its product; return the decrease of x'Ax/2 - b'x.
 
-        That is the decrease of x'Ax/2 - b'x.
+        It has one value for each column.
         """
         bent = curved(self.direction[:-1], self.product[:-1], self.ridge, share)
         bent = bent + curved(self.direction[-1:], self.product[-1:], 0.0, share)

@@ -1,4 +1,4 @@
-"""Newton: a smooth loss by quadratic models, each solved by a few conjugate gradients."""
+"""Newton: a smooth loss by Newton steps, each solved by conjugate gradients."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ from bochner.solvers.solver import Solver, SolverTags, State, require_weights
 from bochner.validation import require_positive
 
 WHOLE = (1.0,)
-ARMIJO = 1e-4  # the share of the decrease promised by the slope that a step must bring
-ROUNDING = 1e-12  # of the objective; smaller differences say nothing
+ARMIJO = 1e-4  # the least decrease, as a share of that predicted by the slope
+ROUNDING = 1e-12  # of the objective; smaller differences are rounding
 DAMPING = 1e-4  # of the largest curvature
 SMALLEST_SHARE = 1e-3  # of an output in the curvature, which is an estimate
-FLATTEST = 1e-3  # mean curvature that a factor is made for, relative to the bound
+FLATTEST = 1e-3  # the least mean curvature of a factor, relative to the bound
 MOST_STEPS = 50  # of conjugate gradients in one model
-BEYOND = 1.8  # times as far as its minimum a model that lies above the loss is still lower
+BEYOND = 1.8  # times the step to the minimum of a model above the loss, which still decreases
 COARSEST = 0.5  # relative residual of a model's solution
-COARSEST_ABOVE = 0.2  # of one above the loss: coarser ones gain so little that a fit seems to end
+COARSEST_ABOVE = 0.2  # for a model above the loss: coarser steps decrease too little
 
 
 @dataclass
 class Trial:
-    """A pass that looks at weights + length * direction: how good is it, and where next?
+    """A pass of the line search at weights + length * direction.
 
-    `totals` sums the loss at every length. At the first, 1, `slopes` collects the gradient, and
-    `squares` and `curvature` what the Hessian's diagonal is made of. `slope` is the derivative of
-    the objective along the direction, which is None in the first pass: that is at the weights.
+    `totals` sums the loss at every length. At the first, 1, `slopes` sums the gradient, and
+    `squares` and `curvature` the parts of the Hessian's diagonal. `slope` is the derivative of the
+    objective along the direction, which is None in the first pass, at the weights themselves.
     """
 
     direction: NDArray[Any] | None
@@ -69,8 +69,7 @@ class Descent:
     """Passes that solve H d = -gradient up to the relative residual `accuracy`.
 
     The unknowns of all outputs are one column of the system, because the Hessian may couple them.
-    `curvature` and `diagonal` are what its metric is made of, and `gain` is how much the quadratic
-    model has fallen.
+    `curvature` and `diagonal` define its metric, and `gain` is the decrease of the quadratic model.
     """
 
     system: ConjugateDirections
@@ -85,8 +84,8 @@ class Descent:
 class NewtonState(State):
     """The best weights so far, the intercept as their last row, and the phase.
 
-    `values` are f at the rows for these weights, `steps` what the direction of a trial adds to
-    them. `objective` is infinite, and `first_norm` (of the gradient) 0, until they are known.
+    `values` are f at the rows for these weights, `steps` the change by the direction of a trial.
+    `objective` is infinite, and `first_norm` (of the gradient) 0, before they are computed.
     """
 
     basis: Basis
@@ -128,14 +127,14 @@ def trial(
     slope: float = 0.0,
     lengths: tuple[float, ...] = WHOLE,
 ) -> Trial:
-    """Return a trial of which no row has been seen."""
+    """Return a trial before its first row."""
     size, outputs = len(weights) - 1, weights.shape[1]
     slopes, totals = np.zeros_like(weights), np.zeros(len(lengths))
     return Trial(direction, slope, lengths, slopes, np.zeros(size), np.zeros(outputs), totals)
 
 
 def make_room(state: NewtonState, batch: Batch) -> None:
-    """Lengthen the arrays of the rows where a row's number is beyond them."""
+    """Extend the arrays of the rows to the largest row number."""
     rows, outputs = state.values.shape
     needed = int(batch.index.max(initial=-1)) + 1
     if needed > rows:
@@ -176,8 +175,8 @@ def add_product(problem: Problem, state: NewtonState, descent: Descent, batch: B
 def curvatures(problem: Problem, batch: Batch, f: NDArray[Any]) -> NDArray[Any]:
     """Return the diagonal of each row's Hessian, exact where outputs are not coupled.
 
-    Otherwise s * (H s) for random signs s, which is right on average, and whose mean over the
-    outputs is never negative (Bekas, Kokiopoulou and Saad 2007, An estimator for the diagonal of
+    Otherwise s * (H s) for random signs s, which is unbiased, and whose mean over the outputs is
+    never negative (Bekas, Kokiopoulou and Saad 2007, An estimator for the diagonal of
     a matrix, section 2): one product whatever the number of outputs.
     """
     numbers = batch.index[:, None] * problem.outputs + np.arange(problem.outputs)
@@ -206,7 +205,7 @@ def objective(
 
 
 def shortened(state: NewtonState, failed: Trial, length: float | None) -> Trial:
-    """Return the trial at a length that will do, or, if none is known, of shorter ones."""
+    """Return the trial at a sufficient length, or of shorter ones if none is known."""
     assert failed.direction is not None  # the first trial cannot fail
     lengths = SHORTER if length is None else WHOLE
     factor = 0.5 * failed.lengths[-1] if length is None else length
@@ -215,7 +214,7 @@ def shortened(state: NewtonState, failed: Trial, length: float | None) -> Trial:
 
 
 def accept(problem: Problem, state: NewtonState, trial: Trial) -> None:
-    """Move to where the trial was."""
+    """Move to the weights of the trial."""
     state.objective = objective(problem, state, trial, 1.0, trial.totals[0])
     state.values += state.steps
     if trial.direction is not None:
@@ -241,10 +240,10 @@ def newton_descent(problem: Problem, state: NewtonState, trial: Trial) -> Descen
 
 
 def hessian_diagonal(problem: Problem, trial: Trial) -> NDArray[Any]:
-    """Return about the diagonal of H.
+    """Return an estimate of the diagonal of H.
 
-    That of function j and output k is taken as squares_j times the output's share of the
-    curvature, which is exact where all rows are curved alike.
+    The entry of function j and output k is squares_j times the output's share of the curvature,
+    which is exact if all rows have the same curvature.
     """
     diagonal, dtype = np.empty_like(trial.slopes), trial.slopes.dtype
     mean = trial.curvature.mean()
@@ -258,9 +257,9 @@ def hessian_diagonal(problem: Problem, trial: Trial) -> NDArray[Any]:
 
 
 def mean_curvature(problem: Problem, trial: Trial) -> float:
-    """Return the bound of the curvature times the power of 2 that comes next to its mean.
+    """Return the mean curvature, rounded to the bound times a power of 2.
 
-    A factor of the Hessian is made anew only when the curvature has changed that much.
+    So a factor of the Hessian is computed again only after a large change.
     """
     bound = smooth(problem).curvature_bound
     share = float(trial.curvature.mean() / trial.mass) / bound
@@ -282,14 +281,14 @@ def descend(problem: Problem, descent: Descent) -> None:
 def damping(problem: Problem) -> float:
     """Return what stands in for the penalty of the intercept in the quadratic model.
 
-    Where all rows are far on one side a logistic loss is flat, and nothing else would hold the
-    intercept. The minimum is not moved by it: the gradient is exact.
+    A logistic loss is flat where all rows are far on one side, and nothing else would bound the
+    intercept. The minimum does not change: the gradient is exact.
     """
     return DAMPING * smooth(problem).curvature_bound
 
 
 def smooth(problem: Problem) -> Smooth:
-    """Return the loss; a solver has checked that it is smooth."""
+    """Return the loss, whose type `check` has tested."""
     assert isinstance(problem.loss, Smooth)
     return problem.loss
 
@@ -300,7 +299,7 @@ def weights_of(batch: Batch) -> NDArray[np.float64]:
 
 
 def targets_of(batch: Batch) -> NDArray[Any]:
-    """Return the targets of the rows, which a loss needs."""
+    """Return the targets of the rows."""
     assert batch.y is not None
     return batch.y
 
@@ -325,15 +324,14 @@ class Newton(Solver[NewtonState], name="newton"):
     w + d is tried, and d is halved until the objective falls enough (Nocedal and Wright 2006,
     Numerical optimization, Algorithm 7.1).
 
-    A trial takes one pass and brings the gradient there too; every step of conjugate gradients
-    takes one. All outputs go together. Vectors of weights are in single precision, values at the
-    rows and sums in double.
+    A trial takes one pass, which also computes the gradient there; every step of conjugate
+    gradients takes one. Weights are in single precision, values at the rows and sums in double.
 
     Parameters
     ----------
     tol : float
-        Ends the fit when the gradient, in the norm of the inverse diagonal of H, has fallen to
-        this fraction of the first one.
+        Ends the fit when the gradient, in the norm of the inverse diagonal of H, is at most this
+        fraction of the first one.
 
     Examples
     --------
@@ -370,12 +368,12 @@ class Newton(Solver[NewtonState], name="newton"):
     tol: float = 1e-2
 
     def validate(self, problem: Problem) -> None:
-        """Refuse a tolerance out of range, and a basis without end."""
+        """Raise ValueError for a tolerance out of range, and for an infinite basis."""
         require_positive("tol", self.tol)
         require_finite_basis(problem)
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
-        """Return how many rows a batch has; the result depends on it only by rounding."""
+        """Return the rows of a batch; the result depends on it only by rounding."""
         return BATCH_ROWS
 
     def init(self, problem: Problem, sample: Batch) -> NewtonState:
@@ -386,7 +384,7 @@ class Newton(Solver[NewtonState], name="newton"):
         return initial_state(problem, weights)
 
     def advance(self, problem: Problem, state: NewtonState, batch: Batch) -> NewtonState:
-        """Add the batch's part of what the phase collects."""
+        """Add the batch to the sums of the current phase."""
         if isinstance(state.phase, Trial):
             make_room(state, batch)
             add_trial(problem, state, state.phase, batch)
@@ -407,7 +405,7 @@ class Newton(Solver[NewtonState], name="newton"):
         return Expansion(problem.basis, state.weights[:-1], state.weights[-1].astype(np.float64))
 
     def on_new_rows(self, problem: Problem, state: NewtonState) -> NewtonState:
-        """Begin anew from the best weights so far."""
+        """Restart from the best weights so far."""
         return initial_state(problem, spread(problem, state.basis, state.weights))
 
     def solved(self, state: NewtonState) -> bool:
@@ -422,7 +420,7 @@ class Newton(Solver[NewtonState], name="newton"):
         accept(problem, state, ended)
         descent = newton_descent(problem, state, ended)
         norm = sqrt(descent.system.energy.sum())
-        # A start from which less can be gained than the objective is rounded by is the minimum.
+        # A start with a decrease below the rounding of the objective is the minimum.
         if state.first_norm == 0.0 and norm**2 > EPS * state.objective:
             state.first_norm = norm
         state.optimality = norm / state.first_norm if state.first_norm > 0 else 0.0

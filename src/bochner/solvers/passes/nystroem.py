@@ -1,4 +1,4 @@
-"""Nystroem: a kernel machine on some centres, preconditioned by what they know of the rows."""
+"""Nystroem: a kernel machine on some centres, preconditioned by their kernel matrix."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from bochner.validation import require_positive
 
 CENTERS = 5_000
 ROUNDINGS = 30
-SMALLEST = 1e-15  # jitter that sums in double precision notice
-LEAST_RIDGE = 0.1  # precisions of the kernel's values, times the loss's curvature
+SMALLEST = 1e-15  # the least jitter that double precision resolves
+LEAST_RIDGE = 0.1  # multiples of the kernel's precision times the loss's curvature
 
 NystroemState = ConjugateGradientState | NewtonState
 
@@ -34,7 +34,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
     r"""Conjugate gradients for functions of centres, preconditioned by two Cholesky factors.
 
     The minimum of mean loss + alpha/2 |f|^2, |f| the norm in the space of the kernel, over
-    f = k(., Z) L^-T w + b with M centres Z and L L' = k(Z, Z). If the centres stand for the rows
+    f = k(., Z) L^-T w + b with M centres Z and L L' = k(Z, Z). If the centres represent the rows,
     the Hessian in w is about A A' = curvature L'L / M + alpha I, with the curvature of the loss,
     and A is the preconditioner (Rudi, Carratino and Rosasco 2017, FALKON: an optimal large scale
     kernel method, Algorithm 1). The intercept, unpenalised, has a row of its own in A.
@@ -46,8 +46,8 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
     Parameters
     ----------
     tol : float
-        Ends the fit when the gradient, in the norm of the inverse preconditioner, has fallen to
-        this fraction of the first one.
+        Ends the fit when the gradient, in the norm of the inverse preconditioner, is at most this
+        fraction of the first one.
 
     Examples
     --------
@@ -86,16 +86,15 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
     tol: float = 1e-3
 
     def validate(self, problem: Problem) -> None:
-        """Refuse a tolerance out of range, and functions that are not those of centres."""
+        """Raise ValueError for a tolerance out of range."""
         require_positive("tol", self.tol)
 
     def prepare_basis(self, problem: Problem, memory: int) -> Basis:
-        """Return functions whose weights have the norm of the kernel.
+        """Return the basis whose weights have the norm of the kernel.
 
         Values of the kernel that are rounded by eps let f = k(x, Z) c vary by about eps |c|, which
-        raises a loss of curvature 1 by eps^2 |c|^2 / 2. So much a jitter of eps^2 / alpha adds to
-        the penalty; with as many centres as rows the rounding would fit as much as the kernel then
-        leaves.
+        raises a loss of curvature 1 by eps^2 |c|^2 / 2. A jitter of eps^2 / alpha adds as much to
+        the penalty.
         """
         centers = problem.basis
         if isinstance(centers, CenterBasis):
@@ -106,7 +105,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
         return super().prepare_basis(problem, memory)
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
-        """Return how many rows a batch has; the result depends on it only by rounding."""
+        """Return the rows of a batch; the result depends on it only by rounding."""
         return BATCH_ROWS
 
     def init(self, problem: Problem, sample: Batch) -> NystroemState:
@@ -132,7 +131,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
         return self._method(problem).expansion(problem, state)
 
     def on_new_rows(self, problem: Problem, state: NystroemState) -> NystroemState:
-        """Begin anew from the present weights."""
+        """Restart from the present weights."""
         return self._method(problem).on_new_rows(problem, state)
 
     def solved(self, state: NystroemState) -> bool:
@@ -140,7 +139,7 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
         return state.optimality <= self.tol
 
     def _posed(self, problem: Problem) -> Problem:
-        """Return the problem with a ridge that is not lost in the rounding of the kernel."""
+        """Return the problem with a ridge above the rounding of the kernel."""
         basis = problem.basis.for_prediction
         assert isinstance(basis, CenterBasis)
         least = LEAST_RIDGE * float(np.finfo(basis.dtype).eps) * problem.loss.typical_curvature
