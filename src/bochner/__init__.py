@@ -1,4 +1,4 @@
-"""Bochner: kernel machines on data of any size, in the manner of scikit-learn."""
+"""Bochner: kernel machines on data of any size, with the interface of scikit-learn."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -110,15 +110,14 @@ PERSISTENT = {
 }
 
 
-# Names are imported when they are first asked for (PEP 562): `bochner --help` would otherwise
-# wait for scikit-learn.
+# Names are imported at first use (PEP 562), so that `bochner --help` does not import scikit-learn.
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in PACKAGES:
         return import_module(f"{__name__}.{name}")
-    home = "persist" if name in PERSISTENT else "estimators"
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    package = "persist" if name in PERSISTENT else "estimators"
+    value = globals()[name] = getattr(import_module(f"{__name__}.{package}"), name)
     return value
 
 

@@ -1,4 +1,4 @@
-"""A component is a record of hyperparameters that is found by its name."""
+"""Component: a record of hyperparameters with a registered name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sklearn.base import clone
 class Component:
     """A dataclass that scikit-learn can read, set, clone and search.
 
-    The first class below `Component` opens a *family* (kernels, losses, solvers, ...). Every
-    concrete class of the family registers itself under its own name, and a family turns what a
-    user gave, a name or a component, into a component:
+    A direct subclass of `Component` is the base of a *family* (kernels, losses, solvers, ...).
+    Every concrete class of the family registers itself under a name; `resolve` turns a name or a
+    component into a component:
 
     >>> from bochner.kernels import Kernel
     >>> Kernel.resolve("gaussian")
@@ -34,12 +34,12 @@ class Component:
 
     @classmethod
     def register(cls, name: str, recipe: Callable[[], Any]) -> None:
-        """Give a configured component a name of its own."""
+        """Register a name for a configured component."""
         cls.registry[name] = recipe
 
     @classmethod
     def resolve(cls, given: Any) -> Self:
-        """Return a fresh component: the named one with its defaults, or a copy of the given one."""
+        """Return a new component: that of a name with its defaults, or a copy of a component."""
         if isinstance(given, cls):
             return clone(given)  # type: ignore[no-any-return]
         if isinstance(given, str) and given in cls.registry:
@@ -48,11 +48,11 @@ class Component:
         package = ".".join(cls.__module__.split(".")[:2])
         raise ValueError(
             f"{cls.family} must be one of {names} or a component of {package}; got {given!r}"
-            f"{_from(given)}."
+            f"{_module_of(given)}."
         )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the hyperparameters, those of nested components as `outer__inner`."""
+        """Return the hyperparameters; those of nested components are `outer__inner`."""
         params: dict[str, Any] = {}
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
@@ -62,7 +62,7 @@ class Component:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set hyperparameters by the names that `get_params` gives."""
+        """Set hyperparameters by their names in `get_params`."""
         known = self.get_params(deep=False)
         for key, value in params.items():
             name, _, inner = key.partition("__")
@@ -78,7 +78,7 @@ class Component:
         return self
 
 
-def _from(given: Any) -> str:
-    """Return where a class of this library comes from: some have namesakes."""
+def _module_of(given: Any) -> str:
+    """Return the module of a class of this library, since some classes share their names."""
     module = type(given).__module__
     return f" of {module}" if module.startswith("bochner.") else ""

@@ -17,7 +17,7 @@ FINITE = "a finite positive number"
 
 
 def require(valid: bool, name: str, value: Any, kind: str) -> None:
-    """Raise unless `valid`; the sentence names the parameter, the kind needed and the value."""
+    """Raise unless `valid`; the message names the parameter, the kind needed and the value."""
     if not valid:
         raise ValueError(f"{name} must be {kind}; got {value!r}.")
 
