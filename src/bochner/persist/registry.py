@@ -85,10 +85,10 @@ MODULES = {
     "losses.squared": "Squared",
     "posterior.feature_posterior": "FeaturePosterior FeatureSums",
     "posterior.function_posterior": "FunctionPosterior",
+    "posterior.limits": "FitLimits",
     "posterior.operator_posterior": "OperatorPosterior",
     "posterior.ridge": "Ridge",
     "posterior.units": "Units",
-    "posterior.watch": "Watch",
     "problem": "Expansion Problem",
     "solvers.averaged_weights": "AveragedWeights",
     "solvers.binning.averaged_gradient": "AveragedGradient AveragedGradientState",
@@ -118,6 +118,7 @@ MODULES = {
 # Names in files of earlier versions, and what they are called now.
 OLD_NAMES = {
     "loop.Training": "training.Training",
+    "posterior.Watch": "posterior.FitLimits",
     "progress.Evaluation": "training.Evaluation",
     "progress.Progress": "training.Progress",
     "progress.Reason": "training.Reason",

@@ -34,6 +34,11 @@ class State:
     pass_losses: list[float]
     optimality: float = field(default=math.inf, kw_only=True)
 
+    @property
+    def is_finite(self) -> bool:  # one override: `SummationState` evaluates no loss
+        """Whether the last step left finite weights."""
+        return math.isfinite(self.loss) and math.isfinite(self.moved)
+
 
 @dataclass
 class Memo:
