@@ -15,7 +15,7 @@ from bochner.estimators.fitting.setup import Setup
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.machines.calibration import Calibration
-from bochner.estimators.two_samples.streaming_ratio_fit import Course
+from bochner.estimators.two_samples.streaming_ratio_fit import StreamingRatioFit
 from bochner.features import Basis, BinningDiagnostics, DenseBasis, Drawing, RandomBasis
 from bochner.features.binning.binning_basis import Grid
 from bochner.features.centers.center_basis import CenterBasis
@@ -87,7 +87,7 @@ FIELDS: dict[str, Hints] = {
 
 # What a fitted estimator may have beside its parameters.
 ATTRIBUTES: Hints = {
-    "_course": Course | None,
+    "_course": StreamingRatioFit | None,
     "_digest": bytes | None,
     "_filling": Filling,
     "_learned": Learned | None,

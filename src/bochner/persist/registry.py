@@ -44,9 +44,8 @@ MODULES = {
     "estimators.transformers.whitening": "PartialWhitening",
     "estimators.two_samples.density_ratio": "DensityRatio",
     "estimators.two_samples.ratio_fit": "RatioFit",
-    "estimators.two_samples.streaming_ratio_fit": "Course",
-    "estimators.two_samples.two_sample_test": "TwoSampleTest",
-    "estimators.two_samples.witness": "KernelWitness",
+    "estimators.two_samples.streaming_ratio_fit": "StreamingRatioFit",
+    "estimators.two_samples.two_sample_test": "KernelWitness TwoSampleTest",
     "features.binning.binning": "Binning",
     "features.binning.binning_basis": "BinningBasis BinningDiagnostics Grid",
     "features.centers.center_basis": "CenterBasis PrecomputedBasis",
@@ -117,6 +116,7 @@ MODULES = {
 
 # Names in files of earlier versions, and what they are called now.
 OLD_NAMES = {
+    "estimators.Course": "estimators.StreamingRatioFit",
     "loop.Training": "training.Training",
     "posterior.Watch": "posterior.FitLimits",
     "progress.Evaluation": "training.Evaluation",
