@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
-from bochner.data import Batch, DataSource, Scaling, mapped
+from bochner.data import DataSource, Scaling, mapped
 from bochner.estimators.automatic.defaults import for_text, unscaled
+from bochner.estimators.fitting.coding import RowCoding, require_recipe
 from bochner.estimators.gaussian_process.maximum_likelihood import (
     FIRST_NOISE,
     choose_kernel_and_noise,
@@ -25,7 +24,7 @@ JITTER = 1e-10  # of k(Z, Z), in means of its diagonal
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianProcessSetup:
+class GaussianProcessSetup(RowCoding):
     """Kernel, basis, scaling of the rows, coding of the targets, and a noise from a sample.
 
     `noise` is in variances of the targets if it was searched for and they are normalised, else in
@@ -43,22 +42,7 @@ class GaussianProcessSetup:
 
     def require(self, recipe: str) -> None:
         """Refuse to add rows with other parameters than the first rows had."""
-        if recipe != self.recipe:
-            raise ValueError(
-                f"Going on needs what the first rows had, {self.recipe}; got {recipe}. Set it "
-                "back, or begin anew with fit."
-            )
-
-    def rows(self, X: Any) -> Any:
-        """Return scaled rows."""
-        if self.scaling is None:
-            return X
-        dense = X.toarray() if sp.issparse(X) and self.scaling.location.any() else X
-        return self.scaling.rows(dense)
-
-    def __call__(self, batch: Batch) -> Batch:
-        """Scale the rows and code the targets of a batch."""
-        return self.targets(replace(batch, X=self.rows(batch.X)))
+        require_recipe(self.recipe, recipe, "rows", " with fit")
 
 
 def prepare_setup(options: ProcessOptions, source: DataSource, part: bool) -> GaussianProcessSetup:

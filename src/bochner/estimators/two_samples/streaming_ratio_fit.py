@@ -8,6 +8,7 @@ import numpy as np
 
 from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource, HeldOut, RandomAccess, hold_out, shuffled
+from bochner.estimators.fitting.coding import require_recipe
 from bochner.estimators.fitting.resume import on_new_rows
 from bochner.estimators.two_samples.ratio_fit import LOSSES, RatioFit, normalised
 from bochner.estimators.two_samples.samples import PairStream, SamplePair, require_same_form
@@ -61,11 +62,7 @@ class StreamingRatioFit:
 
     def require(self, asked: RatioFit) -> None:
         """Refuse to continue with other parameters than those of the first call."""
-        if repr(asked) != self.recipe:
-            raise ValueError(
-                f"Going on needs what the first call had, {self.recipe}; got {asked}. Set it back, "
-                "or begin anew with fit."
-            )
+        require_recipe(self.recipe, repr(asked), "call", " with fit")
 
     def run(self, x: DataSource, y: DataSource, stop: Stop) -> tuple[Expansion, StreamingRatioFit]:
         """Return f and the fit after training on two samples."""
