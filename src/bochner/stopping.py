@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bochner.training.progress import Progress, Reason
 
 FEWEST_STEPS = 32
+MOST_PASSES = 1_000  # where no limit is given and no rule ends the fit
 
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Steps",
     "Stop",
     "Tolerance",
+    "stopping_rule",
 ]
 
 
@@ -183,3 +185,16 @@ class Solved(Stop):
             f"the minimum was reached (optimality residual {progress.optimality:.2g})",
             converged=True,
         )
+
+
+def stopping_rule(
+    converged: Stop | None, max_passes: int | None = None, max_seconds: float | None = None
+) -> Stop:
+    """Return a rule: the minimum is reached, `converged` holds, or a limit is met.
+
+    The limits come last, so that a fit that converges in its last pass has converged. Without
+    `max_passes` a fit ends after 1,000 passes.
+    """
+    rule: Stop = Solved() if converged is None else Solved() | converged
+    rule = rule | Passes(MOST_PASSES if max_passes is None else max_passes)
+    return rule if max_seconds is None else rule | Seconds(max_seconds)

@@ -38,7 +38,7 @@ from bochner.solvers import Solver, State
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-HELD_BY_NO_FILE = {  # abstract in all but name, or made of Python functions
+HELD_BY_NO_FILE = {  # abstract in all but name, of Python functions, or of one fit only
     "Component",
     "FunctionKernel",
     "KernelAlgebra",
@@ -49,6 +49,8 @@ HELD_BY_NO_FILE = {  # abstract in all but name, or made of Python functions
     "RandomProcess",
     "Spectral",
     "State",
+    "Summation",
+    "SummationState",
 }
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 4))

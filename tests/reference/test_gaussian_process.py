@@ -128,7 +128,7 @@ def test_slopes_are_those_of_the_likelihood(rows, kernel):
     def value(t):
         return likelihood(np.exp(t[0]), np.exp(t[1]), np.exp(t[2:]))
 
-    found, slopes = likelihood.slopes(1.3, 0.2, np.exp(begin[2:]))
+    found, slopes = likelihood.with_gradient(1.3, 0.2, np.exp(begin[2:]))
     steps = 1e-5 * np.eye(5)
     numeric = [(value(begin + step) - value(begin - step)) / 2e-5 for step in steps]
     assert found == pytest.approx(value(begin))

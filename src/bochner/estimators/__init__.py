@@ -22,8 +22,11 @@ from bochner.estimators.transformers.inner_product import ArcCosine, RandomMacla
 from bochner.estimators.transformers.nystroem import NystroemMap
 from bochner.estimators.transformers.whitening import PartialWhitening
 from bochner.estimators.two_samples.density_ratio import DensityRatio
-from bochner.estimators.two_samples.two_sample_test import TwoSampleTest, two_sample_test
-from bochner.estimators.two_samples.witness import KernelWitness
+from bochner.estimators.two_samples.two_sample_test import (
+    KernelWitness,
+    TwoSampleTest,
+    two_sample_test,
+)
 
 __all__ = [
     "AdditiveHomogeneous",

@@ -1,27 +1,39 @@
-"""Posteriors: what a Gaussian process knows of a function after it has seen rows."""
+"""Posteriors of Gaussian processes: mean and covariance of a function, given rows."""
 
 from bochner.posterior.feature_posterior import FeaturePosterior, FeatureSums, best_noise
 from bochner.posterior.function_posterior import FunctionPosterior
-from bochner.posterior.likelihood import ExactLikelihood, Hyper, maximum
+from bochner.posterior.likelihood import (
+    ExactLikelihood,
+    ProcessHyperparameters,
+    maximize_likelihood,
+)
+from bochner.posterior.limits import FitLimits
 from bochner.posterior.operator_posterior import OperatorPosterior
 from bochner.posterior.posterior import Posterior
 from bochner.posterior.ridge import Ridge
 from bochner.posterior.summation import Summation
 from bochner.posterior.units import Units
-from bochner.posterior.watch import Watch
+
+# The names of earlier versions.
+Hyper = ProcessHyperparameters
+Watch = FitLimits
+maximum = maximize_likelihood
 
 __all__ = [
     "ExactLikelihood",
     "FeaturePosterior",
     "FeatureSums",
+    "FitLimits",
     "FunctionPosterior",
     "Hyper",
     "OperatorPosterior",
     "Posterior",
+    "ProcessHyperparameters",
     "Ridge",
     "Summation",
     "Units",
     "Watch",
     "best_noise",
+    "maximize_likelihood",
     "maximum",
 ]

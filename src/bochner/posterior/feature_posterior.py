@@ -1,4 +1,4 @@
-"""FeaturePosterior: the closed form in the space of a fixed number of features."""
+"""FeaturePosterior: the posterior in closed form, for a fixed number of features."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from bochner.data import Batch
 from bochner.features import Basis, BinningBasis, DenseBasis, RandomBasis, WhitenedBasis
 from bochner.features.basis import extend_and_encode
 from bochner.kernels import Kernel
-from bochner.posterior.posterior import Posterior, require_few, within
+from bochner.posterior.posterior import Posterior, clip_variance, require_few
 from bochner.posterior.units import Units, require_mass, weights_of
 from bochner.records import Validated, require_sound
 
-MOST_FEATURES = 10_000  # 800 MB for their products, and as much for a factor of them
-LEAST_NOISE = 1e-8  # of k(x, x), for a row of mean weight: less is lost in the rounding of sums
-SEARCHED = 3.0  # powers of e about a first guess of the noise
+MOST_FEATURES = 10_000  # 800 MB for the matrix of their products, and as much for its factor
+LEAST_NOISE = 1e-8  # times k(x, x), for a row of mean weight: less is lost in rounding
+SEARCHED = 3.0  # half-width of the search interval of log(noise)
 MOST_SEARCHES = 8
-PRECISION = 0.01  # of the logarithm of the noise
+PRECISION = 0.01  # of log(noise)
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureSums(Validated):
-    """Sums over rows with features z_i, targets y_i about `origin` and weights w_i.
+    """Sums over rows with features z_i, targets y_i minus `origin`, and weights w_i.
 
     `gram` is sum w z z', `cross` sum w z y', `plain` sum w z, `total` sum w y and `squares`
-    sum w y^2; `mass` is sum w, `logarithms` sum log w, `rows` the number of rows with a weight.
-    Sums of parts are sums of all, so rows may come in batches, from a stream, or over time.
+    sum w y^2; `mass` is sum w, `logarithms` sum log w, `rows` the number of rows with w > 0. Rows
+    can be added in batches, from a stream, or over several calls.
     """
 
     gram: NDArray[np.float64]
@@ -62,33 +62,33 @@ class FeatureSums(Validated):
 
     @classmethod
     def empty(cls, size: int, origin: NDArray[np.float64]) -> FeatureSums:
-        """Return the sums over no row."""
+        """Return zero sums."""
         outputs = len(origin)
         gram, cross, plain = np.zeros((size, size)), np.zeros((size, outputs)), np.zeros(size)
         return cls(gram, cross, plain, origin, np.zeros(outputs), np.zeros(outputs))
 
-    def added(self, Z: NDArray[Any], batch: Batch) -> FeatureSums:
-        """Return the sums with the rows of a batch, whose features are Z; these are used up."""
+    def add(self, Z: NDArray[Any], batch: Batch) -> FeatureSums:
+        """Return the sums with a batch of features Z added; `gram` is changed in place."""
         weight = weights_of(batch)
         assert batch.y is not None  # targets are coded
         root, y = np.sqrt(weight)[:, None], batch.y - self.origin
         weighted = np.ascontiguousarray(root * Z, np.float64)
         np.add(self.gram, gram(weighted), out=self.gram)
-        beside = transposed_product(weighted, np.ascontiguousarray(np.hstack([root * y, root])))
-        some = weight > 0
+        products = transposed_product(weighted, np.ascontiguousarray(np.hstack([root * y, root])))
+        positive = weight > 0
         return replace(
             self,
-            cross=self.cross + beside[:, :-1],
-            plain=self.plain + beside[:, -1],
+            cross=self.cross + products[:, :-1],
+            plain=self.plain + products[:, -1],
             total=self.total + weight @ y,
             squares=self.squares + weight @ np.square(y),
             mass=self.mass + float(weight.sum()),
-            logarithms=self.logarithms + float(np.log(weight[some]).sum()),
-            rows=self.rows + int(some.sum()),
+            logarithms=self.logarithms + float(np.log(weight[positive]).sum()),
+            rows=self.rows + int(positive.sum()),
         )
 
-    def grown(self, basis: Basis, before: Basis) -> FeatureSums:
-        """Return the sums for a basis that has further functions, which no row so far has met."""
+    def on_larger_basis(self, basis: Basis, before: Basis) -> FeatureSums:
+        """Return the sums for a basis with more functions, which are 0 at all rows so far."""
         if basis is before or basis.size == before.size:
             return self
         require_few_features(basis.size)
@@ -99,13 +99,13 @@ class FeatureSums(Validated):
 
     @property
     def units(self) -> Units:
-        """Mean and deviation of the targets of all rows."""
+        """Mean and standard deviation of the targets of all rows."""
         require_mass(self.mass)
         mean = self.total / self.mass
         units = Units.of(mean, self.squares / self.mass - np.square(mean))
         return Units(self.origin + mean, units.deviation)
 
-    def targets(self, units: Units) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def in_units(self, units: Units) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return sum w z y' and sum w y^2 for targets in other units."""
         shift = units.location - self.origin
         cross = (self.cross - np.outer(self.plain, shift)) / units.deviation
@@ -114,14 +114,14 @@ class FeatureSums(Validated):
 
 
 def extended(basis: Basis, X: Any) -> tuple[Basis, NDArray[np.float64]]:
-    """Return the basis with the functions that rows call for, and their values, (rows, size)."""
+    """Return the basis extended by the bins of new rows, and its values, (rows, size)."""
     larger, code = extend_and_encode(basis, X)
     require_few_features(larger.size)
-    return larger, values(larger, code)
+    return larger, feature_values(larger, code)
 
 
-def values(basis: Basis, code: Any) -> NDArray[np.float64]:
-    """Return the functions of a basis at encoded rows, (rows, size), in double precision."""
+def feature_values(basis: Basis, code: Any) -> NDArray[np.float64]:
+    """Return the basis functions at encoded rows, (rows, size), in double precision."""
     if not isinstance(basis, DenseBasis | WhitenedBasis | BinningBasis):
         raise ValueError(
             "A Gaussian process needs features that can be written down: Fourier(size), "
@@ -131,7 +131,7 @@ def values(basis: Basis, code: Any) -> NDArray[np.float64]:
 
 
 def require_few_features(size: int | None) -> None:
-    """Refuse features whose products do not fit."""
+    """Refuse more features than the matrix of their products allows."""
     if size is None:
         raise ValueError(
             "variance='features' needs a number of features; got an endless supply. Give "
@@ -150,21 +150,21 @@ ROUNDING = 10 * float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class FeaturePosterior(Posterior, Validated):
-    r"""The posterior for k(x, x') = phi(x)'phi(x'), by a Cholesky factor of the features' products.
+    r"""The posterior for k(x, x') = phi(x)'phi(x'), by a Cholesky factor of Z'WZ + noise I.
 
     With A = Z'WZ + noise I, Z the features of the rows, f has the mean phi(x)'A^-1 Z'W y and the
     variance
 
         noise phi(x)'A^-1 phi(x) + k(x, x) - phi(x)'phi(x)
 
-    (Rasmussen and Williams 2006, Gaussian processes for machine learning, Eq. 2.11). The rest of
-    k(x, x) is left out for random features, which stand for all of k. For centres it is what they
-    cannot know of f, so that far from them the variance is the prior's (the deterministic training
-    conditional of Quinonero-Candela and Rasmussen 2005, A unifying view of sparse approximate
-    Gaussian process regression); if all rows are centres the posterior is exact. For bins it
-    counts those that no row was met in.
+    (Rasmussen and Williams 2006, Gaussian processes for machine learning, Eq. 2.11). Random
+    features approximate all of k, so k(x, x) - phi(x)'phi(x) is left out. For centres it is the
+    part of the prior variance outside their span, so that far from them the variance is the prior's
+    (the deterministic training conditional of Quinonero-Candela and Rasmussen 2005, A unifying view
+    of sparse approximate Gaussian process regression); if all rows are centres the posterior is
+    exact. For bins it is the variance of bins without training rows.
 
-    `noises` has a variance for each output, in `units`.
+    `noises` has a noise variance for each output, in `units`.
     """
 
     basis: Basis
@@ -191,7 +191,7 @@ class FeaturePosterior(Posterior, Validated):
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """A^-1 Z'W y."""
-        cross = self.sums.targets(self.units)[0]
+        cross = self.sums.in_units(self.units)[0]
         columns = [
             solve(self.factors[noise], np.ascontiguousarray(cross[:, [j]]))
             for j, noise in enumerate(self.noises.tolist())
@@ -203,14 +203,14 @@ class FeaturePosterior(Posterior, Validated):
         return product(self._features(X), self.weights)
 
     def variance(self, X: Any) -> NDArray[np.float64]:
-        """Return noise phi(x)'A^-1 phi(x) and what is outside of the features."""
+        """Return noise phi(x)'A^-1 phi(x) + k(x, x) - phi(x)'phi(x)."""
         Z = self._features(X)
         squares = np.einsum("ij,ij->i", Z, Z)
-        prior = squares if self.fills else np.asarray(self.kernel.diagonal(X), np.float64)
+        prior = squares if self.spans_kernel else np.asarray(self.kernel.diagonal(X), np.float64)
         rest = prior - squares
         inside = {noise: noise * self._squares(noise, Z) for noise in self.factors}
         found = np.stack([inside[noise] for noise in self.noises.tolist()], axis=1)
-        return within(found + np.maximum(rest, 0.0)[:, None], prior)
+        return clip_variance(found + np.maximum(rest, 0.0)[:, None], prior)
 
     def covariance(self, X: Any) -> NDArray[np.float64]:
         """Return noise phi(x)'A^-1 phi(x') + k(x, x') - phi(x)'phi(x')."""
@@ -218,23 +218,23 @@ class FeaturePosterior(Posterior, Validated):
         Z = self._features(X)
         inside = {n: n * gram(solve_lower(self.factors[n], Z.T)) for n in self.factors}
         found = np.stack([inside[noise] for noise in self.noises.tolist()], axis=2)
-        if not self.fills:
+        if not self.spans_kernel:
             rest = np.asarray(self.kernel(X), np.float64) - gram(np.ascontiguousarray(Z.T))
             found += rest[:, :, None]
         return found
 
     @property
-    def fills(self) -> bool:
-        """Whether the features stand for all of the kernel, as random ones do."""
+    def spans_kernel(self) -> bool:
+        """Whether the features approximate all of the kernel, as random ones do."""
         return isinstance(self.basis, RandomBasis)
 
     def log_likelihood(self, noises: NDArray[np.float64]) -> float:
-        """Return the logarithm of the density of the targets, as they were given, for noises."""
+        """Return the log density of the targets in their original units."""
         scale = self.sums.rows * float(np.log(self.units.deviation).sum())
         return log_likelihood(self.sums, self.units, noises) - scale
 
     def _features(self, X: Any) -> NDArray[np.float64]:
-        return values(self.basis, self.basis.encode(X))
+        return feature_values(self.basis, self.basis.encode(X))
 
     def _squares(self, noise: float, Z: NDArray[np.float64]) -> NDArray[np.float64]:
         inner = solve_lower(self.factors[noise], Z.T)
@@ -249,7 +249,7 @@ def factor(sums: FeatureSums, noise: float) -> NDArray[np.float64]:
 
 
 def least_noise(sums: FeatureSums, prior: float) -> float:
-    """Return a noise below which sums over the rows round more than it adds; prior is k(x, x)."""
+    """Return the smallest noise that exceeds the rounding of the sums; `prior` is k(x, x)."""
     typical = sums.mass / max(sums.rows, 1)
     return max(LEAST_NOISE * prior * typical, ROUNDING * float(np.trace(sums.gram)))
 
@@ -261,7 +261,7 @@ def log_likelihood(sums: FeatureSums, units: Units, noises: NDArray[np.float64])
     features, -2 log N = n log(2 pi) - sum log w + (n - D) log noise + log det A
     + (y'Wy - y'WZ A^-1 Z'Wy) / noise (Rasmussen and Williams 2006, Eq. A.9 and A.10).
     """
-    (cross, squares), n, total = sums.targets(units), sums.rows, 0.0
+    (cross, squares), n, total = sums.in_units(units), sums.rows, 0.0
     for noise in set(noises.tolist()):
         same = np.flatnonzero(noises == noise)
         lower = factor(sums, noise)
@@ -274,24 +274,24 @@ def log_likelihood(sums: FeatureSums, units: Units, noises: NDArray[np.float64])
 
 
 def best_noise(sums: FeatureSums, units: Units, guess: float, least: float) -> float:
-    """Return the noise, the same for all outputs in `units`, of the greatest likelihood.
+    """Return the noise of greatest likelihood on all rows, the same for all outputs in `units`.
 
-    It is searched for on all rows about a guess, which a sample gave: what the features leave of
-    the kernel counts as noise, too. If that is much, the search goes on where it ended.
+    The search starts at a guess from a sample. The noise on all rows may be larger, since it
+    includes what the features miss of the kernel: a search that ends at a bound is repeated there.
     """
     outputs = np.ones(len(units.deviation))
 
-    def height(t: float) -> float:
+    def objective(t: float) -> float:
         return -log_likelihood(sums, units, np.exp(t) * outputs)
 
     floor, t, tried = np.log(least), float(np.log(max(guess, least))), 0
     while tried < MOST_SEARCHES:
         low, high = max(t - SEARCHED, floor), t + SEARCHED
         found = minimize_scalar(
-            height, bounds=(low, high), method="bounded", options={"xatol": PRECISION}
+            objective, bounds=(low, high), method="bounded", options={"xatol": PRECISION}
         )
         t, tried = float(found.x), tried + 1
-        at_an_end = t > high - 2 * PRECISION or floor < low > t - 2 * PRECISION
-        if not at_an_end:
+        at_bound = t > high - 2 * PRECISION or floor < low > t - 2 * PRECISION
+        if not at_bound:
             break
     return max(float(np.exp(t)), least)

@@ -1,4 +1,4 @@
-"""FunctionPosterior: the variance at given rows, by a function for each."""
+"""FunctionPosterior: the variance at each test row, by a ridge regression for it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from bochner.compute.linear_algebra.products import product
 from bochner.data import Batch
 from bochner.features import Basis, RandomBasis
 from bochner.kernels import Kernel
-from bochner.posterior.posterior import Posterior, require_few, within
+from bochner.posterior.posterior import Posterior, clip_variance, require_few
 from bochner.posterior.ridge import Ridge
 from bochner.problem import Expansion
 
-TOGETHER = 1_024  # functions learned at once
+TOGETHER = 1_024  # functions fitted at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +24,10 @@ class FunctionPosterior(Posterior):
     r"""The posterior by functions f_x = k(., X) (K + noise W^-1)^-1 k(X, x), one for each test row.
 
     The variance at x is k(x, x) - f_x(x), and f_x is the ridge regression whose targets are
-    k(x, x_i) (Dai et al. 2014, section 4). The training rows are kept: functions are learned when
-    the test rows are known, by any solver, many at a time. On a number of random features k is
-    their own kernel, phi(x)'phi(x'), in the targets as well: where the variance is a thousandth of
-    the prior, what the features miss of k would be more than all of it.
+    k(x, x_i) (Dai et al. 2014, section 4). The posterior stores the training rows and fits the
+    functions when the test rows are known, by any solver, many at a time. For a finite number of
+    random features, k is phi(x)'phi(x') in the targets as well: the error of the features'
+    approximation of k would exceed a small variance.
     """
 
     kernel: Kernel
@@ -43,44 +43,43 @@ class FunctionPosterior(Posterior):
                 "variance='functions' reads the training rows again for every new test row; got "
                 "an iterator, which is read once. Give arrays, or variance='features'."
             )
-        return cls(kernel, ridge, ridge.learned(_own), outputs)
+        return cls(kernel, ridge, ridge.fit(_given_targets), outputs)
 
     def mean(self, X: Any) -> NDArray[np.float64]:
-        """Return the function learned for the targets."""
+        """Return the function fitted to the targets."""
         return np.asarray(self.expansion(X), np.float64)
 
     def variance(self, X: Any) -> NDArray[np.float64]:
         """Return k(x, x) - f_x(x)."""
         known = np.empty(X.shape[0])
-
         for top in range(0, len(known), TOGETHER):
             rows = X[top : top + TOGETHER]
-            known[top : top + TOGETHER] = self._learned(rows).diagonal()
-        prior = self._variances(X)
-        return np.repeat(within((prior - known)[:, None], prior), self.outputs, axis=1)
+            known[top : top + TOGETHER] = self._fit_functions(rows).diagonal()
+        prior = self._prior_variances(X)
+        return np.repeat(clip_variance((prior - known)[:, None], prior), self.outputs, axis=1)
 
     def covariance(self, X: Any) -> NDArray[np.float64]:
-        """Return k(x, x') - f_x(x'), the mean of both orders."""
+        """Return k(x, x') - f_x(x'), averaged over both orders."""
         require_few(X.shape[0])
-        known = self._learned(X)
-        found = np.asarray(self._covariances(X, X), np.float64) - (known + known.T) / 2
+        known = self._fit_functions(X)
+        found = np.asarray(self._prior_covariances(X, X), np.float64) - (known + known.T) / 2
         return np.repeat(found[:, :, None], self.outputs, axis=2)
 
-    def _learned(self, X: Any) -> NDArray[np.float64]:
-        """Return f_x'(x) of all pairs, x' along the columns."""
-        functions = self.ridge.fitted(lambda batch: self._covariances(batch.X, X))
+    def _fit_functions(self, X: Any) -> NDArray[np.float64]:
+        """Return f_x'(x) for all pairs, x' along the columns."""
+        functions = self.ridge.fit_completely(lambda batch: self._prior_covariances(batch.X, X))
         return np.asarray(functions(X), np.float64)
 
-    def _covariances(self, A: Any, B: Any) -> NDArray[Any]:
-        """Return k(A, B) of the functions that the solver has."""
+    def _prior_covariances(self, A: Any, B: Any) -> NDArray[Any]:
+        """Return k(A, B) in the solver's basis."""
         basis = _finite(self.ridge.basis)
         if basis is None:
             return self.kernel(A, B)
         left, right = (basis.columns(basis.encode(rows)) for rows in (A, B))
         return product(left, np.ascontiguousarray(right.T))
 
-    def _variances(self, X: Any) -> NDArray[np.float64]:
-        """Return k(x, x) of the functions that the solver has."""
+    def _prior_variances(self, X: Any) -> NDArray[np.float64]:
+        """Return k(x, x) in the solver's basis."""
         basis = _finite(self.ridge.basis)
         if basis is None:
             return np.asarray(self.kernel.diagonal(X), np.float64)
@@ -89,11 +88,11 @@ class FunctionPosterior(Posterior):
 
 
 def _finite(basis: Basis) -> RandomBasis | None:
-    """Return a basis of a number of random functions, which have a kernel of their own."""
+    """Return the basis if it has a finite number of random functions, else None."""
     return basis if isinstance(basis, RandomBasis) and basis.size is not None else None
 
 
-def _own(batch: Batch) -> NDArray[Any]:
-    """Return the targets that the rows came with."""
+def _given_targets(batch: Batch) -> NDArray[Any]:
+    """Return the targets of the rows."""
     assert batch.y is not None  # targets are coded
     return batch.y

@@ -1,4 +1,4 @@
-"""The marginal likelihood of a Gaussian process, its slopes, and its maximum."""
+"""The marginal likelihood of a Gaussian process, its gradient, and its maximum."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from bochner.data import DataSource
 from bochner.kernels import Gaussian, Kernel, ShiftInvariant
 from bochner.posterior.units import weights_of
 
-STEP = 1e-4  # of the logarithm of a scale
+STEP = 1e-4  # of log(scale), for finite differences
 JITTER = 1e-10
-SCALES = 1e3  # times the first guess, or a part of it
-FIRST_SCALES = (0.25, 0.5, 1.0, 2.0)  # of the common guess, of which the best is begun with
+SCALES = 1e3  # largest factor between a scale and its first guess
+FIRST_SCALES = (0.25, 0.5, 1.0, 2.0)  # factors of the first guess; the best starts the search
 FIRST_NOISES = (0.03, 0.3)
-FEW_ROWS = 400  # that suffice to choose a beginning
+FEW_ROWS = 400  # to choose the starting point
 STEPS = 60
-TOLERANCE = 1e-4  # of the logarithm of the likelihood, a row
+TOLERANCE = 1e-4  # of the log likelihood per row
 
 
 @dataclass(frozen=True, eq=False)
 class ExactLikelihood:
-    r"""log N(y; 0, amplitude K + noise W^-1) of few rows, K = kernel(X / scales).
+    r"""log N(y; 0, amplitude K + noise W^-1) of a few rows, K = kernel(X / scales).
 
-    With C the covariance and a = C^-1 y the slope along a parameter t is
+    With C the covariance and a = C^-1 y the derivative along a parameter t is
     1/2 tr((a a' - C^-1) dC/dt) (Rasmussen and Williams 2006, Gaussian processes for machine
     learning, Eq. 5.8 and 5.9), summed over outputs.
 
@@ -48,16 +48,16 @@ class ExactLikelihood:
     weight: NDArray[np.float64]
 
     def __call__(self, amplitude: float, noise: float, scales: NDArray[np.float64]) -> float:
-        """Return the logarithm of the density."""
-        return self._solved(amplitude * self._matrix(self.X / scales), noise)[0]
+        """Return the log likelihood."""
+        return self._solve(amplitude * self._matrix(self.X / scales), noise)[0]
 
-    def slopes(
+    def with_gradient(
         self, amplitude: float, noise: float, scales: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
-        """Return the value and its slopes along the logarithms of amplitude, noise and scales."""
+        """Return the value and its gradient in the logarithms of amplitude, noise and scales."""
         rows = self.X / scales
         K = amplitude * self._matrix(rows)
-        value, lower, a = self._solved(K.copy(), noise)
+        value, lower, a = self._solve(K.copy(), noise)
         inverse = solve(lower, np.eye(len(K)))
         T = a @ a.T - self.y.shape[1] * inverse
         of_noise = noise * float(T.diagonal() @ (1 / self.weight))
@@ -66,17 +66,17 @@ class ExactLikelihood:
         of_amplitude = float(np.vdot(T, K)) / amplitude
         return value, np.array([of_amplitude, of_noise / 2, *along])
 
-    def some(self, rows: Any) -> ExactLikelihood:
-        """Return the same on some of the rows."""
+    def subset(self, rows: Any) -> ExactLikelihood:
+        """Return the likelihood of some of the rows."""
         return replace(self, X=self.X[rows], y=self.y[rows], weight=self.weight[rows])
 
     def _matrix(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(self.kernel.matrix(rows, rows), np.float64)
 
-    def _solved(
+    def _solve(
         self, C: NDArray[np.float64], noise: float
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-        """Return the value, the factor and C^-1 y; C comes without noise and is written over."""
+        """Return the value, the factor and C^-1 y; C is given without noise and overwritten."""
         np.einsum("ii->i", C)[:] += noise / self.weight
         lower = jittered_cholesky(C, JITTER)[0]
         a = solve(lower, self.y)
@@ -89,7 +89,7 @@ class ExactLikelihood:
     ) -> NDArray[np.float64]:
         """Return sum T dK/dlog(scale) for each column."""
         if isinstance(self.kernel, Gaussian):
-            # dK_ij = K_ij (x_i - x_j)^2 / bandwidth^2, whose sum needs no array for each column.
+            # dK_ij = K_ij (x_i - x_j)^2 / bandwidth^2; the sum needs no matrix for each column.
             M = T * K
             squares = 2 * (M.sum(axis=1) @ np.square(rows) - np.einsum("ij,ij->j", rows, M @ rows))
             return np.asarray(squares / float(self.kernel.bandwidth) ** 2)
@@ -108,7 +108,7 @@ def row_likelihood(
 ) -> tuple[float, int]:
     """Return the sum over outputs of log N(y; 0, K + noise W^-1), and the number of rows.
 
-    Rows of weight 0 say nothing. More than `most_rows` are refused: the time is their cube.
+    Rows of weight 0 are left out. More than `most_rows` are refused: the time is their cube.
     """
     require_few_rows(source.n_rows, most_rows)
     rows = next(iter(source.batches(most_rows)))
@@ -116,11 +116,11 @@ def row_likelihood(
     rows, weight = rows[weight > 0], weight[weight > 0]
     assert rows.y is not None  # targets are coded
     X = np.asarray(rows.X.toarray() if sp.issparse(rows.X) else rows.X, np.float64)
-    total, nowhere = 0.0, np.ones(X.shape[1])
+    total, unscaled = 0.0, np.ones(X.shape[1])
     with single_blas():
         for noise in set(noises.tolist()):
             y = np.ascontiguousarray(rows.y[:, noises == noise])
-            total += ExactLikelihood(kernel, X, y, weight)(1.0, noise, nowhere)  # type: ignore[arg-type]
+            total += ExactLikelihood(kernel, X, y, weight)(1.0, noise, unscaled)  # type: ignore[arg-type]
     return total, len(X)
 
 
@@ -134,12 +134,12 @@ def require_few_rows(rows: int | None, most: int) -> None:
         )
 
 
-AMPLITUDES, NOISES = (1e-3, 1e4), (1e-6, 1e1)  # in variances of the targets
+AMPLITUDES, NOISES = (1e-3, 1e4), (1e-6, 1e1)  # bounds, in variances of the targets
 
 
 @dataclass(frozen=True, eq=False)
-class Hyper:
-    """An amplitude, a noise, and scales by which columns are divided."""
+class ProcessHyperparameters:
+    """An amplitude, a noise variance, and scales by which columns are divided."""
 
     amplitude: float
     noise: float
@@ -147,44 +147,49 @@ class Hyper:
 
     @property
     def logarithms(self) -> NDArray[np.float64]:
-        """All of them, in this order."""
+        """The logarithms of amplitude, noise and scales, in this order."""
         return np.log([self.amplitude, self.noise, *self.scales])
 
 
-def maximum(likelihood: ExactLikelihood, guess: Hyper, free: NDArray[np.bool_]) -> Hyper:
-    """Return the hyperparameters at the top of the likelihood near the best of some guesses.
+def maximize_likelihood(
+    likelihood: ExactLikelihood, guess: ProcessHyperparameters, free: NDArray[np.bool_]
+) -> ProcessHyperparameters:
+    """Return the hyperparameters of a local maximum, from the best of several starting points.
 
-    `free` says which of amplitude, noise and scales may move; one more entry, the last, whether
-    all scales may move together only. By L-BFGS within bounds on the logarithms (Zhu, Byrd, Lu
-    and Nocedal 1997, Algorithm 778: L-BFGS-B).
+    `free` says which of amplitude, noise and scales may change; its last entry, whether all scales
+    change by one common factor. By L-BFGS within bounds on the logarithms (Zhu, Byrd, Lu and
+    Nocedal 1997, Algorithm 778: L-BFGS-B).
     """
     separate, together = free[:-1], bool(free[-1])
     if not (separate.any() or together):
         return guess
-    begin = _begun(likelihood, guess, separate, together)
-    moves = _moves(separate, together)
-    origin = begin.logarithms
+    start = _best_start(likelihood, guess, separate, together)
+    moves = _directions(separate, together)
+    origin = start.logarithms
 
-    def height(t: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def objective(t: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         point = np.exp(origin + moves @ t)
-        value, slopes = likelihood.slopes(point[0], point[1], point[2:])
-        return -value, -(slopes @ moves)
+        value, gradient = likelihood.with_gradient(point[0], point[1], point[2:])
+        return -value, -(gradient @ moves)
 
     bounds = _bounds(origin, moves)
-    tolerance = {"maxiter": STEPS, "ftol": TOLERANCE * _per_row(likelihood, begin)}
+    tolerance = {"maxiter": STEPS, "ftol": TOLERANCE * _per_row(likelihood, start)}
     found = minimize(
-        height, np.zeros(moves.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B",
+        objective, np.zeros(moves.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B",
         options=tolerance,
     )  # fmt: skip
     point = np.exp(origin + moves @ found.x)
-    return Hyper(float(point[0]), float(point[1]), point[2:])
+    return ProcessHyperparameters(float(point[0]), float(point[1]), point[2:])
 
 
-def _begun(
-    likelihood: ExactLikelihood, guess: Hyper, free: NDArray[np.bool_], together: bool
-) -> Hyper:
-    """Return the best of some guesses on few rows."""
-    few = likelihood.some(slice(None, None, -(-len(likelihood.X) // FEW_ROWS)))
+def _best_start(
+    likelihood: ExactLikelihood,
+    guess: ProcessHyperparameters,
+    free: NDArray[np.bool_],
+    together: bool,
+) -> ProcessHyperparameters:
+    """Return the best of several starting points, on few rows."""
+    few = likelihood.subset(slice(None, None, -(-len(likelihood.X) // FEW_ROWS)))
     moving = together or bool(free[2:].any())
     noises = FIRST_NOISES if free[1] else (guess.noise,)
     found = [
@@ -195,8 +200,8 @@ def _begun(
     return max(found, key=lambda hyper: few(hyper.amplitude, hyper.noise, hyper.scales))
 
 
-def _moves(free: NDArray[np.bool_], together: bool) -> NDArray[np.float64]:
-    """Return the directions, as columns, in which the logarithms may move."""
+def _directions(free: NDArray[np.bool_], together: bool) -> NDArray[np.float64]:
+    """Return the directions, as columns, in which the logarithms may change."""
     moves = np.eye(len(free))[:, free]
     if together:
         common = np.zeros((len(free), 1))
@@ -206,6 +211,7 @@ def _moves(free: NDArray[np.bool_], together: bool) -> NDArray[np.float64]:
 
 
 def _bounds(origin: NDArray[np.float64], moves: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """Return the bounds of the change along each direction."""
     low, high = origin - np.log(SCALES), origin + np.log(SCALES)
     low[:2], high[:2] = np.log([AMPLITUDES, NOISES]).T
     places = moves.argmax(axis=0)
@@ -213,7 +219,7 @@ def _bounds(origin: NDArray[np.float64], moves: NDArray[np.float64]) -> list[tup
     return [(min(float(a), 0.0), max(float(b), 0.0)) for a, b in away]
 
 
-def _per_row(likelihood: ExactLikelihood, begin: Hyper) -> float:
-    """Return what scipy's relative tolerance has to be multiplied by to be one a row."""
-    value = abs(likelihood(begin.amplitude, begin.noise, begin.scales))
+def _per_row(likelihood: ExactLikelihood, start: ProcessHyperparameters) -> float:
+    """Return the factor from a tolerance per row to scipy's relative tolerance."""
+    value = abs(likelihood(start.amplitude, start.noise, start.scales))
     return likelihood.y.size / max(value, float(likelihood.y.size))

@@ -1,4 +1,4 @@
-"""OperatorPosterior: the variance by an operator that is learned as a function is."""
+"""OperatorPosterior: the variance by an operator over random features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bochner.data import Batch
 from bochner.features import RandomBasis
 from bochner.kernels import Kernel
-from bochner.posterior.posterior import Posterior, require_few, within
+from bochner.posterior.posterior import Posterior, clip_variance, require_few
 from bochner.posterior.ridge import Ridge
 from bochner.problem import Expansion
 
@@ -23,10 +23,9 @@ class OperatorPosterior(Posterior):
     r"""The posterior by the operator A = C (C + noise/n I)^-1, C = mean of phi(x_i) phi(x_i)'.
 
     The variance is k(x, x) - phi(x)'A phi(x). A minimises mean |phi(x_i) - A phi(x_i)|^2 / 2 +
-    noise/(2n) |A|^2: it is the ridge regression whose targets are the features themselves, and
-    doubly stochastic gradients find it batch by batch and block by block (Dai et al. 2014, section
-    4, Eq. 10, and appendix D). Features and targets are learned together, as the outputs
-    (phi(x), y) of one function.
+    noise/(2n) |A|^2: it is the ridge regression whose targets are the features themselves, fitted
+    by doubly stochastic gradients (Dai et al. 2014, section 4, Eq. 10, and appendix D). A function
+    with the outputs (phi(x), y) gives the operator and the mean together.
     """
 
     kernel: Kernel
@@ -42,21 +41,21 @@ class OperatorPosterior(Posterior):
             assert batch.y is not None  # targets are coded
             return np.hstack([basis.columns(basis.encode(batch.X)), batch.y])
 
-        return cls(kernel, ridge.learned(targets), outputs)
+        return cls(kernel, ridge.fit(targets), outputs)
 
     def mean(self, X: Any) -> NDArray[np.float64]:
-        """Return the function learned for the targets."""
+        """Return the function fitted to the targets."""
         return self._values(X)[1][:, -self.outputs :]
 
     def variance(self, X: Any) -> NDArray[np.float64]:
-        """Return k(x, x) - phi(x)'A phi(x), k being the features' own kernel."""
+        """Return k(x, x) - phi(x)'A phi(x), with k(x, x) = phi(x)'phi(x)."""
         phi, values = self._values(X)
         prior = np.einsum("ij,ij->i", phi, phi)
         known = np.einsum("ij,ij->i", phi, values[:, : -self.outputs])
-        return np.repeat(within((prior - known)[:, None], prior), self.outputs, axis=1)
+        return np.repeat(clip_variance((prior - known)[:, None], prior), self.outputs, axis=1)
 
     def covariance(self, X: Any) -> NDArray[np.float64]:
-        """Return k(x, x') - phi(x)'A phi(x'), the mean of both orders."""
+        """Return k(x, x') - phi(x)'A phi(x'), averaged over both orders."""
         require_few(X.shape[0])
         phi, values = self._values(X)
         known = phi @ values[:, : -self.outputs].T
@@ -64,7 +63,7 @@ class OperatorPosterior(Posterior):
         return np.repeat(found[:, :, None], self.outputs, axis=2)
 
     def _values(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the features, and the learned function of them."""
+        """Return the features and the fitted function at rows."""
         basis = require_random(self.expansion.basis)
         code = basis.encode(X)
         found = self.expansion.evaluate(code)
@@ -72,7 +71,7 @@ class OperatorPosterior(Posterior):
 
 
 def require_random(basis: Any) -> RandomBasis:
-    """Return the basis, or refuse one that is not of few random functions."""
+    """Return the basis if it has a moderate number of random functions, or refuse it."""
     if not isinstance(basis, RandomBasis) or basis.size is None:
         raise ValueError(
             "variance='operator' needs a number of random features; got others. Give "

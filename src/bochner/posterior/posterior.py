@@ -1,4 +1,4 @@
-"""Posterior: mean and covariance of a function given noisy values of it."""
+"""Posterior: mean and covariance of a function given noisy observations."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from scipy.linalg import eigh
 from bochner.compute.blas import single_blas
 from bochner.compute.random.counter_based import Random
 
-BATCH_ROWS = 4_096  # predicted at a time
-MOST_ROWS = 5_000  # between which a covariance is made: its memory is their square
+BATCH_ROWS = 4_096  # of a prediction
+MOST_ROWS = 5_000  # of a covariance: its memory is their square
 
 
 class Posterior(ABC):
-    """The law of f ~ GP(0, k) given y_i = f(x_i) + e_i, e_i ~ N(0, noise / w_i).
+    """The distribution of f ~ GP(0, k) given y_i = f(x_i) + e_i, e_i ~ N(0, noise / w_i).
 
     With K = k(X, X) and W = diag(w) its mean is k(x, X) (K + noise W^-1)^-1 y and its covariance
     k(x, x') - k(x, X) (K + noise W^-1)^-1 k(X, x') (Rasmussen and Williams 2006, Gaussian processes
-    for machine learning, Eq. 2.23 and 2.24). Outputs are independent; each has a variance, since
-    each may have a noise of its own. All is in the units of the targets that were learned from.
+    for machine learning, Eq. 2.23 and 2.24). Outputs are independent, and each may have its own
+    noise. All values are in the units of the training targets.
     """
 
     @abstractmethod
@@ -48,19 +48,19 @@ def require_few(rows: int) -> None:
         )
 
 
-def within(values: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return variances between 0 and the prior's, which approximations may leave."""
+def clip_variance(values: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return variances clipped to [0, prior]: approximations may exceed it."""
     return np.clip(values, 0.0, prior[:, None])
 
 
-def in_batches(function: Callable[[Any], NDArray[np.float64]], X: Any) -> NDArray[np.float64]:
-    """Return a function of rows, some rows at a time."""
+def map_batches(function: Callable[[Any], NDArray[np.float64]], X: Any) -> NDArray[np.float64]:
+    """Return the values of a function at rows, computed batch by batch."""
     tops = range(0, X.shape[0], BATCH_ROWS)
     return np.concatenate([function(X[top : top + BATCH_ROWS]) for top in tops])
 
 
-def drawn(posterior: Posterior, X: Any, count: int, rng: Random) -> NDArray[np.float64]:
-    """Return values of drawn functions at rows, (rows, outputs, count)."""
+def draw_functions(posterior: Posterior, X: Any, count: int, rng: Random) -> NDArray[np.float64]:
+    """Return the values of random functions of the posterior at rows, (rows, outputs, count)."""
     mean, covariance = posterior.mean(X), posterior.covariance(X)
     normal = rng.normal((mean.shape[1], len(mean), count))
     with single_blas():
@@ -69,6 +69,6 @@ def drawn(posterior: Posterior, X: Any, count: int, rng: Random) -> NDArray[np.f
 
 
 def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return R with R R' = covariance, what rounding made negative being 0."""
+    """Return R with R R' = covariance; eigenvalues below 0, from rounding, count as 0."""
     values, vectors = eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -1,4 +1,4 @@
-"""Ridge: kernel ridge regression on any targets, by any solver of the library."""
+"""Ridge: kernel ridge regression on given targets, by any solver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bochner.data import Batch, DataSource, RandomAccess, mapped, shuffled
 from bochner.features import Basis
 from bochner.losses import Squared
-from bochner.posterior.watch import Watch
+from bochner.posterior.limits import FitLimits
 from bochner.problem import Expansion, Problem
 from bochner.solvers import Solver
 from bochner.training.loop import INTERRUPTED, run
@@ -22,23 +22,23 @@ from bochner.training.loop import INTERRUPTED, run
 class Ridge:
     """The minimum of sum w |f(x) - t(x)|^2 / (2 sum w) + alpha/2 |f|^2 for targets t of the rows.
 
-    It is the posterior mean of a Gaussian process with the noise alpha sum w, for the squared loss
-    has a factor 1/2 and is a mean over the rows.
+    It is the posterior mean of a Gaussian process with the noise alpha sum w, since the squared
+    loss has a factor 1/2 and is a mean over the rows.
 
     Parameters
     ----------
     source : DataSource
         Rows, weights and coded targets.
     basis : Basis
-        The functions that f is made of.
+        The basis of f.
     solver : Solver
-        What finds the weights.
+        The solver that finds the weights.
     alpha : float
         noise / sum w.
     seed : int
         Determines the order of the rows.
-    watch : Watch
-        Limits, those who are told the progress, and how fits ended.
+    watch : FitLimits
+        Limits and callbacks of the fits, and how they ended.
     """
 
     source: DataSource
@@ -46,17 +46,17 @@ class Ridge:
     solver: Solver[Any]
     alpha: float
     seed: int
-    watch: Watch = field(default_factory=Watch)
+    watch: FitLimits = field(default_factory=FitLimits)
 
-    def fitted(self, targets: Callable[[Batch], NDArray[Any]]) -> Expansion:
-        """Return the function for targets made of the batches; a Ctrl-C is raised."""
-        found = self.learned(targets)
+    def fit_completely(self, targets: Callable[[Batch], NDArray[Any]]) -> Expansion:
+        """Return the function as `fit` does, but raise KeyboardInterrupt after a Ctrl-C."""
+        found = self.fit(targets)
         if self.watch.ends[-1].reason is INTERRUPTED:
             raise KeyboardInterrupt
         return found
 
-    def learned(self, targets: Callable[[Batch], NDArray[Any]]) -> Expansion:
-        """Return the function as far as it was learned when the watch, or a Ctrl-C, ended it."""
+    def fit(self, targets: Callable[[Batch], NDArray[Any]]) -> Expansion:
+        """Return the function fitted to targets computed from batches; a Ctrl-C ends the fit."""
 
         def with_targets(batch: Batch) -> Batch:
             return replace(batch, y=np.asarray(targets(batch), np.float64))
@@ -78,5 +78,5 @@ class Ridge:
             callbacks=self.watch.callbacks,
             used=self.watch.used,
         )
-        self.watch.ended(solution.progress)
+        self.watch.record(solution.progress)
         return solution.expansion.simplified()

@@ -1,107 +1,166 @@
-"""Summation: one pass that adds rows to sums, told and ended as the passes of the loop are."""
+"""Summation: the solver that adds rows to the sums of a closed form, in one pass."""
 
 from __future__ import annotations
 
 import math
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
 
 from bochner.data import Batch, DataSource
 from bochner.features import Basis
+from bochner.losses import Squared
 from bochner.posterior.feature_posterior import FeatureSums, extended, require_few_features
-from bochner.posterior.watch import Watch
-from bochner.training.interruption import closed_at_the_end, interruptible
-from bochner.training.loop import FAILED, INTERRUPTED
+from bochner.posterior.limits import FitLimits
+from bochner.problem import Expansion, Problem
+from bochner.solvers import State
+from bochner.solvers.solver import SamplingSolver, SolverTags
+from bochner.stopping import OnePass, Seconds, Stop
+from bochner.training.interruption import closed_at_the_end
+from bochner.training.loop import INTERRUPTED, Solution, Training, run
 from bochner.training.progress import Progress, Reason
 
 BATCH_NUMBERS, BATCH_ROWS = 2**23, (256, 8_192)  # features of a batch; its fewest and most rows
 ALL_SEEN = Reason("the rows were gone through once", converged=True)
-NOTHING_YET = Progress(0, 0, None, step=0, rows=0, seconds=0.0, loss=math.nan)
 
 
 @dataclass
-class Summation:
-    """Sums over the rows that a pass has met, and the basis, whose bins grow with them.
-
-    Its progress knows no loss: a closed form has no function before the end. A pass that time or
-    a Ctrl-C ends leaves the sums over the rows that it has met, which are a posterior, too.
-    """
+class SummationState(State):
+    """The basis, whose bins grow with the rows, and the sums, None before the first row."""
 
     basis: Basis
     sums: FeatureSums | None
-    watch: Watch
-    progress: Progress = NOTHING_YET
-    _began: float = field(default_factory=time.perf_counter)
 
-    def walk(self, source: DataSource, seed: int) -> FeatureSums:
-        """Go through the rows once and return the sums."""
-        require_few_features(self.basis.size)
-        if self.sums is not None:  # they are added to in place, and the rows may turn out to be bad
-            self.sums = replace(self.sums, gram=self.sums.gram.copy())
-        size, rows = rows_per_batch(self.basis), source.n_rows
-        self.progress = replace(self.progress, batches=None if rows is None else -(-rows // size))
-        batches = source.batches(size, seed)
-        with interruptible() as interrupted, self._last_word_on_error(), closed_at_the_end(batches):
-            reason = self._through(batches, interrupted)
-            if self.sums is None:
-                raise ValueError("A Gaussian process needs at least one row; got none.")
-        self._tell(reason=reason)
-        self.watch.ended(self.progress)
-        return self.sums
+    @property
+    def size(self) -> int:
+        """The number of functions of the basis."""
+        return self.basis.end(None)
 
-    def _through(self, batches: Iterator[Batch], interrupted: threading.Event) -> Reason:
-        """Return why the pass ended: time is looked at where a batch is left to be taken."""
-        for batch in batches:
-            up = self.watch.time_is_up
-            reason = None if up is None or self.sums is None else up(self._now())
-            if reason is not None:
-                return reason
-            if len(batch) > 0:
-                self._take(batch)
-            if interrupted.is_set():
-                return INTERRUPTED
-        self.progress = replace(self.progress, pass_=self.progress.pass_ + 1, position=0)
-        return INTERRUPTED if interrupted.is_set() else ALL_SEEN
+    @property
+    def is_finite(self) -> bool:
+        """Return True: targets are finite, and so are features; the loss is unknown."""
+        return True
 
-    def _take(self, batch: Batch) -> None:
+
+@dataclass
+class Summation(SamplingSolver[SummationState]):
+    """Adds the rows of each batch to `FeatureSums`; it evaluates no loss.
+
+    A pass that a limit or a Ctrl-C ends leaves the sums over the rows seen so far, which give a
+    posterior, too. It has no name in the registry: the noise, and so the function, is chosen from
+    the sums after the pass (`FeaturePosterior`).
+    """
+
+    tags: ClassVar[SolverTags] = SolverTags(state_type=SummationState, iterates=False)
+
+    def rows_per_batch(self, problem: Problem, state: SummationState | None = None) -> int:
+        """Return the number of rows whose features fit into some memory."""
+        fewest, most = BATCH_ROWS
+        return max(fewest, min(BATCH_NUMBERS // max(problem.basis.size or 1, 1), most))
+
+    def sample_rows(self, problem: Problem) -> int:
+        """Return 1: the sums need no sample."""
+        return 1
+
+    def init(self, problem: Problem, sample: Batch) -> SummationState:
+        """Return the state before the first row."""
+        return self.resume(problem, None)
+
+    def resume(self, problem: Problem, sums: FeatureSums | None) -> SummationState:
+        """Return a state that adds further rows to a copy of earlier sums."""
+        require_few_features(problem.basis.size)
+        if sums is not None:  # `add` changes the matrix in place, and a later batch may be refused
+            sums = replace(sums, gram=sums.gram.copy())
+        return SummationState(math.nan, 0.0, [], problem.basis, sums)
+
+    def advance(self, problem: Problem, state: SummationState, batch: Batch) -> SummationState:
+        """Add the rows of a batch."""
+        if len(batch) == 0:
+            return state
         assert batch.y is not None  # targets are coded
-        if self.sums is None:
-            self.sums = FeatureSums.empty(self.basis.end(None), batch.y.mean(axis=0))
-        larger, Z = extended(self.basis, batch.X)
-        self.sums, self.basis = self.sums.grown(larger, self.basis).added(Z, batch), larger
-        self._tell(
-            position=self.progress.position + 1,
-            step=self.progress.step + 1,
-            rows=self.progress.rows + len(batch),
-            size=self.basis.end(None),
+        if state.sums is None:
+            state.sums = FeatureSums.empty(state.basis.end(None), batch.y.mean(axis=0))
+        larger, Z = extended(state.basis, batch.X)
+        state.sums = state.sums.on_larger_basis(larger, state.basis).add(Z, batch)
+        state.basis = larger
+        return state
+
+    def end_pass(self, problem: Problem, state: SummationState) -> SummationState:
+        """Return the state as it is."""
+        return state
+
+    def expansion(self, problem: Problem, state: SummationState) -> Expansion:
+        """Return the prior mean, 0: the posterior mean depends on a noise not yet chosen."""
+        if state.sums is None:
+            raise ValueError("A Gaussian process needs at least one row; got none.")
+        weights = np.zeros((state.size, problem.outputs))
+        return Expansion(state.basis, weights, np.zeros(problem.outputs))
+
+    def on_new_rows(self, problem: Problem, state: SummationState) -> SummationState:
+        """Return a state that adds other rows to the same sums."""
+        return self.resume(replace(problem, basis=state.basis), state.sums)
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierRows:
+    """The sums over the rows of earlier calls, and the passes, batches and rows of these calls."""
+
+    sums: FeatureSums
+    passes: int
+    steps: int
+    rows: int
+
+
+def sum_features(
+    basis: Basis,
+    source: DataSource,
+    seed: int,
+    limits: FitLimits,
+    earlier: EarlierRows | None = None,
+) -> tuple[Basis, FeatureSums]:
+    """Read the rows once and return the basis, with all its bins, and the sums over the rows."""
+    first = source.sample(1).y
+    assert first is not None  # targets are coded
+    solver = Summation()
+    problem = Problem(basis, Squared(), 0.0, first.shape[1], False, source.n_rows, seed)
+    training, number = None, 0
+    if earlier is not None:
+        number = earlier.passes
+        training = Training(
+            solver.resume(problem, earlier.sums),
+            solver.rows_per_batch(problem),
+            number,
+            step=earlier.steps,
+            rows=earlier.rows,
         )
-
-    def _now(self, **changes: Any) -> Progress:
-        began = self._began if self.watch.began is None else self.watch.began
-        return replace(self.progress, seconds=time.perf_counter() - began, **changes)
-
-    def _tell(self, **changes: Any) -> None:
-        self.progress = self._now(**changes)
-        for callback in self.watch.callbacks:
-            callback(self.progress)
-
-    @contextmanager
-    def _last_word_on_error(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            progress = self._now(reason=FAILED)
-            for callback in self.watch.callbacks:
-                with suppress(Exception):  # the first error is the one to be heard
-                    callback(progress)
-            raise
+    stop: Stop = OnePass(number)
+    if limits.max_seconds is not None:
+        stop = stop | Seconds(limits.max_seconds)
+    solution = run(
+        solver,
+        problem,
+        source,
+        stop=stop,
+        callbacks=limits.callbacks,
+        training=training,
+        used=limits.used,
+    )
+    limits.record(_last_progress(solution, source, seed))
+    state = solution.training.state
+    assert isinstance(state, SummationState)
+    assert state.sums is not None  # or `expansion` has raised
+    return state.basis, state.sums
 
 
-def rows_per_batch(basis: Basis) -> int:
-    """Return how many rows a batch has: those whose features fit into some memory."""
-    fewest, most = BATCH_ROWS
-    return max(fewest, min(BATCH_NUMBERS // max(basis.size or 1, 1), most))
+def _last_progress(solution: Solution, source: DataSource, seed: int) -> Progress:
+    """Return the last progress; a time limit met in the last batch has left no row out."""
+    training, end = solution.training, solution.progress
+    if solution.reason is INTERRUPTED:
+        return end
+    if not solution.reason.converged:
+        batches = source.batches(training.batch_size, seed, training.pass_, training.position)
+        with closed_at_the_end(batches):
+            if next(batches, None) is not None:
+                return end
+    return replace(end, reason=ALL_SEEN)

@@ -1,4 +1,4 @@
-"""Units: targets as multiples of their deviation from their mean."""
+"""Units: the standardisation of targets to mean 0 and deviation 1."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bochner.records import Validated, require_sound
 
 @dataclass(frozen=True, eq=False)
 class Units(Validated):
-    """What is subtracted from each output, and what it is divided by.
+    """The location subtracted from each output, and the deviation that it is divided by.
 
-    A constant output has the deviation 1: there is nothing to divide by.
+    A constant output has the deviation 1.
     """
 
     location: NDArray[np.float64]
@@ -29,21 +29,21 @@ class Units(Validated):
 
     @classmethod
     def none(cls, outputs: int) -> Units:
-        """Leave targets as they are."""
+        """Return units that leave targets as they are."""
         return cls(np.zeros(outputs), np.ones(outputs))
 
     @classmethod
     def of(cls, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> Units:
-        """Take mean and variance of the outputs; one within its rounding counts as constant."""
+        """Return units by mean and variance; an output that varies by rounding only is constant."""
         deviation = np.sqrt(np.maximum(variance, 0.0))
         constant = deviation <= 10 * np.finfo(np.float64).eps * np.abs(mean)
         return cls(mean, np.where(constant, 1.0, deviation))
 
     @classmethod
     def learn(cls, source: DataSource) -> Units:
-        """Take the weighted moments of the coded targets of a source, of its sample if read once.
+        """Return units by the weighted moments of coded targets, of a sample if read once.
 
-        Deviations are measured from some row's targets, which does not cancel.
+        The moments are taken about one row's targets, which avoids cancellation.
         """
         origin = source.sample(1).y
         assert origin is not None  # targets are coded
@@ -61,8 +61,8 @@ class Units(Validated):
         assert batch.y is not None  # targets are coded
         return replace(batch, y=(batch.y - self.location) / self.deviation)
 
-    def undone(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values in the units of the targets."""
+    def restore(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values in the original units of the targets."""
         return mean * self.deviation + self.location
 
 
@@ -72,7 +72,7 @@ def weights_of(batch: Batch) -> NDArray[np.float64]:
 
 
 def require_mass(mass: float) -> None:
-    """Refuse rows that have no weight at all."""
+    """Refuse rows whose total weight is 0."""
     if mass <= 0:
         raise ValueError(
             "There is nothing to learn from: all rows have weight 0, or there are none. Give at "

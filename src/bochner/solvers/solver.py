@@ -46,6 +46,11 @@ class State(Validated):
         """The number of basis functions in use. A subclass returns its own."""
         return 0
 
+    @property
+    def is_finite(self) -> bool:  # one override: `SummationState` evaluates no loss
+        """Whether the last step left finite weights."""
+        return math.isfinite(self.loss) and math.isfinite(self.moved)
+
 
 def require_weights(basis: Basis, weights: NDArray[Any]) -> None:
     """Check that a stored state has a weight for each function, and perhaps an intercept."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -150,8 +149,7 @@ class TrainingRun:
         training.evaluations += (Evaluation(training.step, training.rows, mean),)
 
     def _refuse_infinities(self) -> None:
-        state = self.training.state
-        if math.isfinite(state.loss) and math.isfinite(state.moved):
+        if self.training.state.is_finite:
             return
         raise FloatingPointError(
             f"The weights became infinite at step {self.training.step}: the steps are too long for "

@@ -21,6 +21,7 @@ from bochner.data import (
     shuffled,
 )
 from bochner.estimators.fitting.calibration import UNCALIBRATED, Calibration, is_likelihood
+from bochner.estimators.fitting.coding import RowCoding, require_recipe
 from bochner.estimators.inputs.targets import Labels, Targets
 from bochner.features import (
     Basis,
@@ -51,7 +52,7 @@ def require_columns(basis: Basis, scaling: Scaling | None) -> None:
 
 
 @dataclass(frozen=True)
-class Setup(Validated):
+class Setup(RowCoding, Validated):
     """Seed, loss, kernel, basis, transforms of the rows and coding of the targets of a fit.
 
     `recipe` is what the user asked for, as text. `binning` and `rows_in_bins` describe the bins, if
@@ -80,15 +81,7 @@ class Setup(Validated):
 
     def rows(self, X: Any) -> Any:
         """Return rows as the basis takes them: scaled, warped, within single precision."""
-        moved = self.scaling is not None and self.scaling.location.any()
-        if sp.issparse(X) and (moved or self.warping is not None):
-            X = X.toarray()
-        X = X if self.scaling is None else self.scaling.rows(X)
-        return in_single_precision(X if self.warping is None else self.warping.rows(X))
-
-    def __call__(self, batch: Batch) -> Batch:
-        """Transform the rows and code the targets of a batch."""
-        return self.targets(replace(batch, X=self.rows(batch.X)))
+        return in_single_precision(super().rows(X))
 
     def problem(self, alpha: float, intercept: bool, rows: int | None) -> Problem:
         """Return what is minimised over so many rows (None: unknown)."""
@@ -144,11 +137,7 @@ class Setup(Validated):
 
     def require_same_recipe(self, recipe: str) -> None:
         """Refuse to continue with other parameters than the first fit's."""
-        if recipe != self.recipe:
-            raise ValueError(
-                f"Going on needs what the first fit had, {self.recipe}; got {recipe}. Set it back, "
-                "or begin anew: fit with warm_start=False."
-            )
+        require_recipe(self.recipe, recipe, "fit", ": fit with warm_start=False")
 
 
 @dataclass(frozen=True)

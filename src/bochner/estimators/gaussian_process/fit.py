@@ -1,38 +1,32 @@
-"""The fit of a Gaussian process, in the three ways to its variance."""
+"""The fit of a Gaussian process, for the three kinds of variance."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import DataSource, RandomAccess, mapped, shuffled
-from bochner.estimators.automatic.defaults import is_auto
-from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, solver_of
+from bochner.estimators.gaussian_process.options import ProcessOptions
+from bochner.estimators.gaussian_process.setup import GaussianProcessSetup
 from bochner.posterior import (
     FeaturePosterior,
     FeatureSums,
+    FitLimits,
     FunctionPosterior,
     OperatorPosterior,
     Posterior,
     Ridge,
-    Summation,
     Units,
-    Watch,
     best_noise,
 )
 from bochner.posterior.feature_posterior import LEAST_NOISE, least_noise
 from bochner.posterior.likelihood import row_likelihood
-from bochner.posterior.summation import NOTHING_YET
+from bochner.posterior.summation import EarlierRows, sum_features
 from bochner.posterior.units import require_mass, weights_of
-from bochner.training.progress import Progress
 
-if TYPE_CHECKING:
-    from bochner.estimators.gaussian_process.gaussian_process import KernelGaussianProcess
-
-WALKED_ROWS = 8_192  # at a time
+ROWS_PER_BATCH = 8_192  # of the pass that adds up the weights
 POSTERIORS: dict[str, type[OperatorPosterior] | type[FunctionPosterior]] = {
     "operator": OperatorPosterior,
     "functions": FunctionPosterior,
@@ -40,10 +34,10 @@ POSTERIORS: dict[str, type[OperatorPosterior] | type[FunctionPosterior]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
-    """A posterior, in units of its own, and the sums that it comes from if there are any.
+class FittedProcess:
+    """A posterior, the units of its targets, and the sums that it comes from, if any.
 
-    `noises` are the variances of the noise of the outputs in these units.
+    `noises` are the noise variances of the outputs in these units.
     """
 
     setup: GaussianProcessSetup
@@ -53,30 +47,31 @@ class Learned:
     sums: FeatureSums | None
 
 
-def learned(
-    estimator: KernelGaussianProcess,
+def fit_process(
+    options: ProcessOptions,
     setup: GaussianProcessSetup,
     source: DataSource,
-    before: FeatureSums | None,
-    watch: Watch,
-) -> Learned:
-    """Return the posterior given the rows, and those of the sums `before`."""
-    if estimator.variance == "features":
-        return _by_features(estimator, setup, source, before, watch)
-    return _by_ridge(estimator, setup, mapped(source, setup), watch)
+    limits: FitLimits,
+    earlier: EarlierRows | None = None,
+) -> FittedProcess:
+    """Return the posterior given the rows of a source and earlier ones."""
+    source = mapped(source, setup)
+    if options.variance == "features":
+        return _fit_features(options, setup, source, limits, earlier)
+    return _fit_ridge(options, setup, source, limits)
 
 
-def watched(posterior: Posterior, watch: Watch) -> Posterior:
-    """Return the posterior with the fits that it makes at new rows, if any, under a watch."""
+def with_limits(posterior: Posterior, limits: FitLimits) -> Posterior:
+    """Return the posterior with limits for the fits that it makes at new rows, if any."""
     if not isinstance(posterior, FunctionPosterior):
         return posterior
-    return replace(posterior, ridge=replace(posterior.ridge, watch=watch))
+    return replace(posterior, ridge=replace(posterior.ridge, watch=limits))
 
 
-def likelihood(
+def log_likelihood(
     posterior: Posterior, noises: NDArray[np.float64], units: Units, most_rows: int
 ) -> float:
-    """Return log p(y | X) for variances of the noise in `units`."""
+    """Return log p(y | X) for noise variances in `units`."""
     if isinstance(posterior, FeaturePosterior):
         return posterior.log_likelihood(noises)
     if not isinstance(posterior, FunctionPosterior):
@@ -90,72 +85,61 @@ def likelihood(
 
 
 def noises_in_units(noise: float, units: Units) -> NDArray[np.float64]:
-    """Return a variance in the units of y squared as one for each output in other units."""
+    """Return a noise variance in the units of y squared as one for each output in other units."""
     return noise / np.square(units.deviation)
 
 
-def _by_features(
-    estimator: KernelGaussianProcess,
+def _fit_features(
+    options: ProcessOptions,
     setup: GaussianProcessSetup,
     source: DataSource,
-    before: FeatureSums | None,
-    watch: Watch,
-) -> Learned:
-    begin = NOTHING_YET if before is None else _last(estimator)
-    summation = Summation(setup.basis, before, watch, begin)
-    rows: DataSource = mapped(source, setup)
-    if watch.max_seconds is not None and isinstance(rows, RandomAccess):
-        rows = shuffled(rows)  # so that those the time is enough for stand for all
-    sums = summation.walk(rows, setup.seed)
-    setup = replace(setup, basis=summation.basis)
-    units = sums.units if estimator.normalize_y else Units.none(setup.targets.outputs)
-    least = least_noise(sums, setup.prior)
-    if is_auto(estimator.noise):
+    limits: FitLimits,
+    earlier: EarlierRows | None,
+) -> FittedProcess:
+    if limits.max_seconds is not None and isinstance(source, RandomAccess):
+        source = shuffled(source)  # so that the rows seen within the limit represent all
+    basis, sums = sum_features(setup.basis, source, setup.seed, limits, earlier)
+    setup = replace(setup, basis=basis)
+    units = sums.units if options.normalize_y else Units.none(setup.targets.outputs)
+    least, given = least_noise(sums, setup.prior), options.given_noise
+    if given is None:
         best = best_noise(sums, units, max(setup.noise, least), least)
         noises = np.full(setup.targets.outputs, best)
     else:
-        noises = np.maximum(noises_in_units(float(estimator.noise), units), least)
+        noises = np.maximum(noises_in_units(given, units), least)
     posterior = FeaturePosterior(setup.basis, setup.kernel, sums, units, noises)
-    return Learned(setup, posterior, units, noises, sums)
+    return FittedProcess(setup, posterior, units, noises, sums)
 
 
-def _last(estimator: KernelGaussianProcess) -> Progress:
-    """Return where the parts so far have come to."""
-    step, rows = (estimator.history_[name][-1] for name in ("step", "rows"))
-    return replace(NOTHING_YET, pass_=estimator.n_iter_, step=step, rows=rows)
-
-
-def _by_ridge(
-    estimator: KernelGaussianProcess,
-    setup: GaussianProcessSetup,
-    source: DataSource,
-    watch: Watch,
-) -> Learned:
+def _fit_ridge(
+    options: ProcessOptions, setup: GaussianProcessSetup, source: DataSource, limits: FitLimits
+) -> FittedProcess:
     outputs = setup.targets.outputs
-    units = Units.learn(source) if estimator.normalize_y else Units.none(outputs)
+    units = Units.learn(source) if options.normalize_y else Units.none(outputs)
     noises = np.full(outputs, setup.noise)
-    if not is_auto(estimator.noise):
+    if options.given_noise is not None:
         noises = noises_in_units(setup.noise, units)
     if np.ptp(noises) > 0:
         raise ValueError(
-            f"variance={estimator.variance!r} has one operator for all outputs, which differ in "
+            f"variance={options.variance!r} has one operator for all outputs, which differ in "
             "size: one noise for y is several in their units. Give normalize_y=False, "
             "noise='auto', or variance='features'."
         )
-    mass, some = 0.0, 0
-    for batch in source.batches(WALKED_ROWS):
+    mass, mean_weight = _total_weight(source)
+    noises = np.maximum(noises, LEAST_NOISE * setup.prior * mean_weight)
+    solver = options.solver_for(source.n_rows, setup.basis.size)
+    alpha = float(noises[0]) / mass
+    ridge = Ridge(mapped(source, units), setup.basis, solver, alpha, setup.seed, limits)
+    fitted = POSTERIORS[options.variance].learn(setup.kernel, ridge, outputs)
+    posterior = with_limits(fitted, limits.without_callbacks())
+    return FittedProcess(setup, posterior, units, noises, None)
+
+
+def _total_weight(source: DataSource) -> tuple[float, float]:
+    """Return the sum of the weights, and the mean of those that are not 0."""
+    mass, positive = 0.0, 0
+    for batch in source.batches(ROWS_PER_BATCH):
         weight = weights_of(batch)
-        mass, some = mass + float(weight.sum()), some + int(np.count_nonzero(weight))
+        mass, positive = mass + float(weight.sum()), positive + int(np.count_nonzero(weight))
     require_mass(mass)
-    typical = mass / some
-    noises = np.maximum(noises, LEAST_NOISE * setup.prior * typical)
-    ridge = Ridge(
-        mapped(source, units),
-        setup.basis,
-        solver_of(estimator, source.n_rows, setup.basis.size),
-        float(noises[0]) / mass,
-        setup.seed,
-        watch,
-    )
-    posterior = POSTERIORS[estimator.variance].learn(setup.kernel, ridge, outputs)
-    return Learned(setup, watched(posterior, watch.afresh()), units, noises, None)
+    return mass, mass / positive

@@ -1,4 +1,4 @@
-"""KernelGaussianProcess: numbers from rows, and how sure they are."""
+"""KernelGaussianProcess: regression with a standard deviation for each prediction."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ from bochner.estimators.automatic.scales import scaled_kernel
 from bochner.estimators.fitting.reporting import warn_of_limits, warn_of_unseen_rows
 from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.gaussian_process.fit import (
-    Learned,
-    learned,
-    likelihood,
+    FittedProcess,
+    fit_process,
+    log_likelihood,
     noises_in_units,
-    watched,
+    with_limits,
 )
-from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, recipe_of, settled
+from bochner.estimators.gaussian_process.options import ProcessOptions
+from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, prepare_setup
 from bochner.estimators.inputs.schemas import SourceScore, joined
 from bochner.estimators.inputs.validation import InputValidation, is_stream
 from bochner.features import Basis, FeatureMap
 from bochner.kernels import Kernel
-from bochner.posterior import FeatureSums, Posterior, Units, Watch
-from bochner.posterior.posterior import drawn, in_batches
+from bochner.posterior import FeatureSums, FitLimits, Posterior, Units
+from bochner.posterior.posterior import draw_functions, map_batches
+from bochner.posterior.summation import EarlierRows
 from bochner.solvers import Solver
 from bochner.training.loop import INTERRUPTED
 from bochner.training.progress import Progress
@@ -116,17 +118,37 @@ class GaussianProcessParameters(InputValidation):
             require_one_of("scales", self.scales, ("auto", "learn", "equal"))
         scaled_kernel(self._meant("kernel"), self.scales).check()
 
-    def _watch(self, *first: Callback, began: float | None = None, limited: bool = True) -> Watch:
-        """Return the limits and all who are told the progress."""
-        told = (*first, *(self.callbacks or ()))
+    def _options(self, seed: int) -> ProcessOptions:
+        """Return the parameters of the fit as a record."""
+        return ProcessOptions(
+            kernel=self.kernel,
+            noise=self.noise,
+            variance=self.variance,
+            features=self.features,
+            solver=self.solver,
+            scale=self.scale,
+            scales=self.scales,
+            normalize_y=self.normalize_y,
+            likelihood_rows=self.likelihood_rows,
+            memory_budget=self.memory_budget,
+            seed=seed,
+            columns=self._names,
+            table=self._table,
+        )
+
+    def _limits(
+        self, *callbacks: Callback, began: float | None = None, timed: bool = True
+    ) -> FitLimits:
+        """Return limits and callbacks, the given ones first."""
+        callbacks = (*callbacks, *(self.callbacks or ()))
         if self.verbose:
             passes = None if self.variance == "features" else self.max_passes
-            told = (*told, ProgressBar(passes))
-        seconds = self.max_seconds if limited else None
-        return Watch(self.max_passes, seconds, self.tol, told, began)
+            callbacks = (*callbacks, ProgressBar(passes))
+        seconds = self.max_seconds if timed else None
+        return FitLimits(self.max_passes, seconds, self.tol, callbacks, began)
 
     def _meant(self, name: str) -> Any:
-        """Return what a parameter stands for, as far as that can be told without rows."""
+        """Return the value of a parameter, with a default for "auto" that needs no rows."""
         given = getattr(self, name)
         return default_kernel(self.features) if name == "kernel" and is_auto(given) else given
 
@@ -141,7 +163,7 @@ class GaussianProcessParameters(InputValidation):
 
 
 def has_sums(estimator: GaussianProcessParameters) -> bool:
-    """Whether all that is known of the rows is a sum over them."""
+    """Whether the posterior is made of sums over the rows."""
     if estimator.variance != "features":
         raise AttributeError(
             f"variance={estimator.variance!r} keeps no sums over the rows, to which others could "
@@ -151,7 +173,7 @@ def has_sums(estimator: GaussianProcessParameters) -> bool:
 
 
 def has_likelihood(estimator: GaussianProcessParameters) -> bool:
-    """Whether sums over the rows, or the rows themselves, are kept."""
+    """Whether the posterior stores the rows, or sums over them."""
     if estimator.variance == "operator":
         raise AttributeError(
             "variance='operator' keeps neither the rows nor sums over them, which a likelihood "
@@ -161,7 +183,7 @@ def has_likelihood(estimator: GaussianProcessParameters) -> bool:
 
 
 class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParameters):  # type: ignore[misc]
-    r"""Gaussian process regression on data of any size: a mean, and how far it may be off.
+    r"""Gaussian process regression on data of any size: a mean and its standard deviation.
 
     f ~ GP(mean of y, k), y_i = f(x_i) + e_i with e_i ~ N(0, noise / w_i), w_i the rows' weights.
     With K = k(X, X) and W = diag(w) the posterior of f at x has
@@ -170,67 +192,67 @@ class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParamete
         variance  k(x, x) - k(x, X) (K + noise W^-1)^-1 k(X, x)
 
     (Rasmussen and Williams 2006, Gaussian processes for machine learning, section 2.2; Dai et al.
-    2014, section 4, for the three ways to the variance.)
+    2014, section 4, for the three computations of the variance.)
 
     Parameters
     ----------
     kernel : str or Kernel
         As for `KernelRegressor`. "auto" is amplitude * Gaussian (Laplacian for bins) with a scale
-        for each column, all of the greatest likelihood on a sample. Any other kernel is taken as
-        it is, a median bandwidth from the rows, unless `scales` says otherwise.
+        for each column, all of maximum likelihood on a sample. Any other kernel is used as given,
+        a median bandwidth computed from the rows, unless `scales` asks for more.
     noise : float or "auto"
-        The variance of the noise, in the units of y squared. "auto": of the greatest likelihood,
-        with variance="features" on all rows. Noise below 1e-8 k(x, x) times the mean weight counts
-        as that, so that equal rows with zero noise and different targets give their mean.
+        The variance of the noise, in the units of y squared. "auto": of maximum likelihood, with
+        variance="features" on all rows. The noise is at least 1e-8 k(x, x) times the mean weight,
+        so that equal rows with zero noise and different targets give their mean.
     variance : "features", "operator" or "functions"
-        "features": the closed form for a number of features, D; time rows D^2, memory D^2, one
-        pass, also over streams. "operator": an operator over random features, learned
-        like a function by `solver` (appendix D of the paper); at most 8,192 features. "functions":
-        `predict` learns by `solver` a function for each test row; the training rows are kept.
+        "features": the closed form for D features; time rows D^2, memory D^2, one pass, also over
+        streams. "operator": an operator over random features, fitted by `solver` (appendix D of
+        the paper); at most 8,192 features. "functions": `predict` fits a function for each test
+        row by `solver`; the model stores the training rows.
     features : str or FeatureMap
-        As for `KernelRegressor`. "auto": all rows up to 1,500 as centres, which is exact, else
-        1,500 of them; 2,048 random ones in `partial_fit`; 1,024 for an operator; those that the
-        solver is made for, for functions (2,048 random ones).
+        As for `KernelRegressor`. "auto": all rows as centres up to 1,500 rows, which is exact, else
+        1,500 of them; 2,048 random features in `partial_fit`; 1,024 for an operator; the solver's
+        default features for functions (2,048 if they are random).
     solver : str or Solver
         For "operator" ("auto": doubly stochastic gradients with `Preconditioned(caution=0)`, which
-        goes to the minimum on the training rows itself, and one block of all features) and
+        converges to the minimum on the training rows, and one block of all features) and
         "functions" ("auto": "direct" up to 3,000 rows, else "nystroem").
     scale : None, "standard" or "range"
-        How columns are scaled before the kernel sees them.
+        How columns are scaled before the kernel is evaluated.
     scales : "auto", "learn", "equal", None or array-like of n_columns numbers
-        What columns are divided by. "learn": by scales of the greatest likelihood, "equal": by the
-        same one for all columns; both with an amplitude. "auto" learns them if `kernel` is "auto"
-        (equal ones for more than 256 columns).
+        What columns are divided by. "learn": a scale of maximum likelihood for each column,
+        "equal": one for all columns; both with an amplitude. "auto" learns them if `kernel` is
+        "auto" (one for all if there are more than 256 columns).
     normalize_y : bool
-        Whether outputs are divided by their deviation after their mean has been subtracted: then
-        the prior variance of f is k(x, x) times the variance of y. A constant output has the
-        deviation 1.
+        Whether the mean of each output is subtracted and the rest divided by its standard
+        deviation: then the prior variance of f is k(x, x) times the variance of y. A constant
+        output is divided by 1.
     likelihood_rows : int
-        Rows of the sample on which the likelihood is maximised, in time their cube.
+        Rows of the sample on which the likelihood is maximised; the time is their cube.
     max_passes : int or None
-        A limit for the solver, which warns if it has not converged by then.
+        A limit for the solver; a warning says if it has not converged by then.
     max_seconds : float or None
-        A limit for `fit`, at the end of the batch under way, and for each 1,024 functions that
-        `predict` learns. "features" has then the posterior of the rows that were seen, in random
-        order if they are arrays, and warns how many these are.
+        A limit for `fit`, which ends after the current batch, and for each 1,024 functions that
+        `predict` fits. With variance="features" the posterior is then that of the rows seen so
+        far, in random order for arrays, and a warning says how many these are.
     tol : float
-        For stochastic solvers: the share of the first loss that passes have to gain; 0 means that
-        only limits end them.
+        For stochastic solvers: a fit ends when the training loss falls by less than this fraction
+        of its first value in several passes; 0 means that only limits end it.
     n_jobs, memory_budget, random_state, callbacks, verbose
-        As for `KernelRegressor`; for "functions" `predict` tells its progress, too.
+        As for `KernelRegressor`; for "functions" `predict` calls the callbacks, too.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with all its numbers, in variances of y if `normalize_y`.
+        The fitted kernel, in variances of y if `normalize_y`.
     noise_ : float or array
         The noise variance in the units of y squared, one for each output if there are several.
     posterior_ : Posterior
-        Mean and covariance in the units inside.
+        Mean and covariance in normalised units.
     basis_ : Basis
         The features.
     n_iter_, history_, stopped_because_
-        As for `KernelRegressor`; "features" know of no loss.
+        As for `KernelRegressor`; with variance="features" there is no loss.
 
     Examples
     --------
@@ -263,70 +285,77 @@ class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParamete
         A weight is a precision: a row of weight 2 has half the noise.
         """
         self._check_parameters()
-        watch = self._watch(history := History(), began=time.perf_counter())
+        limits = self._limits(history := History(), began=time.perf_counter())
         with unchanged_on_error(self), threads(self.n_jobs):
             source = self._source(X, y, sample_weight, reset=True, least=2)
-            setup = settled(self, source, part=False)
-            self._store(learned(self, setup, source, None, watch), watch.ends[-1], history)
-        self._last_word(watch, "The fit", source.n_rows)
+            options = self._options(seed_of(self.random_state))
+            setup = prepare_setup(options, source, part=False)
+            self._store(fit_process(options, setup, source, limits), limits.ends[-1], history)
+        self._report_end(limits, "The fit", source.n_rows)
         return self
 
     @available_if(has_sums)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows, all of them. The first call settles kernel, features and number of columns."""
+        """Add rows, without a time limit; the first call chooses kernel, features and columns."""
         self._check_parameters()
-        watch = self._watch(history := History(), limited=False)
-        before = self._sums if self.__sklearn_is_fitted__() else None
-        if before is not None:
-            self._setup.require(recipe_of(self))
+        limits = self._limits(history := History(), timed=False)
+        sums = self._sums if self.__sklearn_is_fitted__() else None
+        earlier = None
+        if sums is not None:
+            self._setup.require(self._options(self._setup.seed).recipe)
             history.columns = {name: list(values) for name, values in self.history_.items()}
+            steps, rows = (history.columns[name][-1] for name in ("step", "rows"))
+            earlier = EarlierRows(sums, self.n_iter_, steps, rows)  # type: ignore[arg-type]
         with unchanged_on_error(self), threads(self.n_jobs):
-            source = self._source(X, y, sample_weight, reset=before is None, least=1)
-            setup = settled(self, source, part=True) if before is None else self._setup
-            self._store(learned(self, setup, source, before, watch), watch.ends[-1], history)
-        self._last_word(watch, "The fit", source.n_rows)
+            source = self._source(X, y, sample_weight, reset=sums is None, least=1)
+            seed = seed_of(self.random_state) if sums is None else self._setup.seed
+            options = self._options(seed)
+            setup = prepare_setup(options, source, part=True) if sums is None else self._setup
+            found = fit_process(options, setup, source, limits, earlier)
+            self._store(found, limits.ends[-1], history)
+        self._report_end(limits, "The fit", source.n_rows)
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Return the mean, shaped as y was, and if wanted deviations or covariances of f.
+        """Return the mean, shaped as y, and on request standard deviations or covariances of f.
 
-        Like scikit-learn's without a WhiteKernel these are of the function, without the noise: a
-        new observation has the variance std^2 + noise_. Of more than 5,000 rows there is no
-        covariance.
+        As in scikit-learn without a WhiteKernel they are those of the function, without the noise:
+        a new observation has the variance std^2 + noise_. A covariance is limited to 5,000 rows.
         """
         if return_std and return_cov:
             raise ValueError("At most one of return_std and return_cov can be asked for.")
         if is_stream(X) and not return_cov:
             return joined(self.predict(rows, return_std) for rows in self._checked(X))
-        rows, watch, targets = self._rows(X), self._watch(), self._setup.targets
-        posterior, found = watched(self.posterior_, watch), None
+        rows, limits, targets = self._rows(X), self._limits(), self._setup.targets
+        posterior, found = with_limits(self.posterior_, limits), None
         with threads(self.n_jobs):
-            mean = targets.restore(self._units.undone(in_batches(posterior.mean, rows)))
+            mean = targets.restore(self._units.restore(map_batches(posterior.mean, rows)))
             if return_cov:
                 found = posterior.covariance(rows) * np.square(self._units.deviation)
                 found = found[:, :, 0] if targets.flat else found
             if return_std:
-                found = np.sqrt(in_batches(posterior.variance, rows))
+                found = np.sqrt(map_batches(posterior.variance, rows))
                 found = targets.restore(found * self._units.deviation)
-        self._last_word(watch, "A fit of functions for the variance")
+        self._report_end(limits, "A fit of functions for the variance")
         return mean if found is None else (mean, found)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> NDArray[np.float64]:
         """Draw functions from the posterior: their values, (rows[, outputs], n_samples)."""
         require_count("n_samples", n_samples)
-        rows, watch = self._rows(X), self._watch()
+        rows, limits = self._rows(X), self._limits()
         with threads(self.n_jobs):
-            posterior = watched(self.posterior_, watch)
-            values = drawn(posterior, rows, n_samples, Random(seed_of(random_state)))
-        self._last_word(watch, "A fit of functions for the covariance")
-        values = np.moveaxis(self._units.undone(np.moveaxis(values, 1, 2)), 2, 1)
+            posterior = with_limits(self.posterior_, limits)
+            values = draw_functions(posterior, rows, n_samples, Random(seed_of(random_state)))
+        self._report_end(limits, "A fit of functions for the covariance")
+        values = np.moveaxis(self._units.restore(np.moveaxis(values, 1, 2)), 2, 1)
         return values[:, 0] if self._setup.targets.flat else values
 
     @available_if(has_likelihood)  # type: ignore[untyped-decorator]
     def log_marginal_likelihood(self, noise: float | None = None) -> float:
-        """Return log p(y | X) for the fitted noise or another variance.
+        """Return log p(y | X) for the fitted noise or another noise variance.
 
-        On the features, or for "functions", of up to `likelihood_rows` rows, for the kernel itself.
+        For variance="features" it is that of the features' kernel; for "functions" that of the
+        kernel itself, of up to `likelihood_rows` rows.
         """
         check_is_fitted(self)
         noises = self._noises
@@ -334,23 +363,23 @@ class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParamete
             require_positive("noise", noise)
             noises = noises_in_units(noise, self._units)
         with threads(self.n_jobs):
-            return likelihood(self.posterior_, noises, self._units, self.likelihood_rows)
+            return log_likelihood(self.posterior_, noises, self._units, self.likelihood_rows)
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
         X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         return self._setup.rows(X)
 
-    def _last_word(self, watch: Watch, what: str, rows: int | None = None) -> None:
-        """Pass a Ctrl-C on once what was learned is stored, or say what a limit has left out."""
-        if any(end.reason is INTERRUPTED for end in watch.ends):
+    def _report_end(self, limits: FitLimits, what: str, rows: int | None = None) -> None:
+        """Raise KeyboardInterrupt after a Ctrl-C, or warn of a limit that ended a fit."""
+        if any(end.reason is INTERRUPTED for end in limits.ends):
             raise KeyboardInterrupt
         if self.variance == "features":
-            warn_of_unseen_rows(watch.ends, rows)
+            warn_of_unseen_rows(limits.ends, rows)
         else:
-            warn_of_limits(watch.ends, self.tol, what)
+            warn_of_limits(limits.ends, self.tol, what)
 
-    def _store(self, found: Learned, end: Progress, history: History) -> None:
+    def _store(self, found: FittedProcess, end: Progress, history: History) -> None:
         self._setup, self._sums, self._units = found.setup, found.sums, found.units
         self.kernel_, self.posterior_ = found.setup.kernel, found.posterior
         self.basis_ = found.setup.basis

@@ -1,4 +1,4 @@
-"""DensityRatio: how much more often rows occur in one law than in another."""
+"""DensityRatio: the ratio of the densities of two samples."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bochner.estimators.fitting.reporting import warn_of_limits
 from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.inputs.validation import is_stream
 from bochner.estimators.two_samples.ratio_fit import RatioFit, divergence, normalised, values
-from bochner.estimators.two_samples.samples import SamplePair, two_sources
-from bochner.estimators.two_samples.streaming_ratio_fit import Course
+from bochner.estimators.two_samples.samples import SamplePair, weighted_sources
+from bochner.estimators.two_samples.streaming_ratio_fit import StreamingRatioFit
 from bochner.kernels import Kernel
 from bochner.problem import Expansion
 from bochner.stopping import OnePass, Steps, Stop
 from bochner.validation import require_jobs, seed_of
 
-ENOUGH_STEPS = 16  # through a source that can be read again
+ENOUGH_STEPS = 16  # if the sources can be read again
 
 
 class DensityRatio(BaseEstimator):  # type: ignore[misc]
@@ -31,29 +31,28 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     Maximises E_p f - E_q exp(f) - alpha |f|^2 over functions f of the kernel, of which the maximum
     for alpha = 0 is KL(p, q) - 1 at f = log(p/q) (Nguyen, Wainwright and Jordan 2010, Estimating
     divergence functionals and the likelihood ratio by convex risk minimization, section III);
-    "logistic" tells rows of p from rows of q by logistic regression instead, with half of the
+    "logistic" classifies rows of p and of q by logistic regression instead, with half of the
     weight on either, and has the same f at its minimum (Sugiyama, Suzuki and Kanamori 2012, Density
     ratio estimation in machine learning, section 4.2). A constant is added so that the mean of
-    exp(f) over the rows of q is 1. Held-out rows choose the bandwidth and alpha, and estimate the
-    divergence.
+    exp(f) over the rows of q is 1. Bandwidth and alpha are chosen on held-out rows, which also
+    estimate the divergence.
 
-    Arrays are learned by Nystroem. Streams are walked through side by side by doubly stochastic
-    gradients (Dai et al. 2014, section 4) in memory that does not grow with them: the first rows
-    choose bandwidth and alpha, and up to 20,000 rows of either are held out, which settle the
-    constant as well. A sample that ends first begins anew if it can be read again; if not, it ends
-    the fit.
+    Arrays are fitted by Nystroem, streams by doubly stochastic gradients (Dai et al. 2014, section
+    4) in constant memory: the first rows choose bandwidth and alpha, and up to 20,000 rows of
+    either sample are held out, which also determine the constant. A sample that ends first is read
+    again if it can be; if not, it ends the fit.
 
     Parameters
     ----------
     kernel : str or Kernel
         "auto": Gaussian, its bandwidth one of 1/2, 1, 2 and 4 median distances.
     loss : "logistic" or "exponential"
-        Logistic is the steadier one where the ratio is large.
+        "logistic" is more stable where the ratio is large.
     size : int
-        The number of centres, or of random features of streams.
+        The number of centres, or of random features for streams.
     alpha : float or "auto"
-        The regularisation, of a mean over the rows; "auto" chooses it, for 100,000 rows where
-        nobody knows how many will come.
+        The regularisation, of a mean over the rows; "auto" chooses it, for 100,000 rows if their
+        number is unknown.
     held_out : float
         The share of either sample that is held out, between 0 and 1.
     random_state, n_jobs, memory_budget
@@ -62,8 +61,8 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     kl_divergence_ : float
-        The estimate on the held-out rows. Where these chose bandwidth and alpha as well it is
-        a little high; `kl_divergence` takes other rows.
+        The estimate on the held-out rows. It is a little high if these also chose bandwidth and
+        alpha; `kl_divergence` takes other rows.
     kernel_, alpha_, expansion_
         The kernel with its bandwidth, the regularisation, and the function f.
 
@@ -83,7 +82,7 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     alpha_: float
     kl_divergence_: float
-    _course: Course | None
+    _course: StreamingRatioFit | None  # by this name in model files
 
     def __init__(
         self,
@@ -110,35 +109,37 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         """Fit to a sample X of p and a sample Y of q with the same columns.
 
         They are arrays or sparse rows, or either is a source or an iterator of blocks of rows, or
-        of blocks (rows, None, weights). In streams both samples have the same mass in each batch of
-        8,192 rows, so that weights count beside those of their batch.
+        of blocks (rows, None, weights). In streams both samples have the same total weight in each
+        batch of 8,192 rows, so that weights are relative to those of their batch.
         """
-        asked, given = self._asked(), (X, Y, sample_weight_X, sample_weight_Y)
+        fit, given = self._ratio_fit(), (X, Y, sample_weight_X, sample_weight_Y)
         with unchanged_on_error(self), threads(self.n_jobs):
             if is_stream(X) or is_stream(Y):
-                x, y = two_sources(*given)
+                x, y = weighted_sources(*given)
                 rows = x.n_rows + y.n_rows if x.n_rows and y.n_rows else None
-                self._go_on(Course.begun(asked, x, y, rows), x, y, Steps(ENOUGH_STEPS))
+                streaming = StreamingRatioFit.start(fit, x, y, rows)
+                self._fit_streams(streaming, x, y, Steps(ENOUGH_STEPS))
                 self._name_columns(X, x, reset=True)
             else:
-                self._learn(asked, SamplePair.checked(*given))
+                self._fit_arrays(fit, SamplePair.from_arrays(*given))
                 validate_data(self, X, skip_check_array=True)
         return self
 
     def partial_fit(
         self, X: Any, Y: Any, sample_weight_X: Any = None, sample_weight_Y: Any = None
     ) -> Self:
-        """Go through these rows once by doubly stochastic gradients; they are as those of `fit`.
+        """Train on these rows once by doubly stochastic gradients; they are given as to `fit`.
 
-        The first call settles the bandwidth, alpha and the number of columns. Later ones go on,
-        also from a `fit` to streams.
+        The first call chooses the bandwidth, alpha and the number of columns. Later calls continue
+        it, or a `fit` to streams.
         """
-        asked, first = self._asked(), "expansion_" not in self.__dict__
+        fit, first = self._ratio_fit(), "expansion_" not in self.__dict__
         with unchanged_on_error(self), threads(self.n_jobs):
-            course = None if first else self._course_so_far(asked)
-            x, y = two_sources(X, Y, sample_weight_X, sample_weight_Y)
+            streaming = None if first else self._earlier_fit(fit)
+            x, y = weighted_sources(X, Y, sample_weight_X, sample_weight_Y)
             self._name_columns(X, x, reset=first)
-            self._go_on(course or Course.begun(asked, x, y, None), x, y, OnePass())
+            streaming = streaming or StreamingRatioFit.start(fit, x, y, None)
+            self._fit_streams(streaming, x, y, OnePass())
         return self
 
     def log_ratio(self, X: Any) -> NDArray[np.float64]:
@@ -157,12 +158,12 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         return self.ratio(X)
 
     def sample_weights(self, X: Any) -> NDArray[np.float64]:
-        """Return weights of mean 1 that make rows of q stand for p."""
+        """Return weights of mean 1 under which rows of q represent p."""
         ratio = self.ratio(X)
         return ratio / ratio.mean()  # type: ignore[no-any-return]
 
     def novelty(self, X: Any, rho: float = 0.0) -> NDArray[np.float64]:
-        """Return max(0, rho - log(p/q)): how novel rows of q are beside what is known of p.
+        """Return max(0, rho - log(p/q)): how novel rows of q are relative to p.
 
         Smola, Song and Teo 2009, Relative novelty detection.
         """
@@ -171,18 +172,19 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     def kl_divergence(
         self, X: Any, Y: Any, sample_weight_X: Any = None, sample_weight_Y: Any = None
     ) -> float:
-        """Return E_p f - log E_q exp(f) on samples X of p and Y of q that were not fitted to.
+        """Return E_p f - log E_q exp(f) on further samples X of p and Y of q.
 
-        For any f this is at most KL(p, q), and what the dual gives for f with the best constant
+        For any f this is at most KL(p, q), and the value of the dual for f with the best constant
         added (Donsker and Varadhan 1975).
         """
         check_is_fitted(self)
-        pair = SamplePair.checked(X, Y, sample_weight_X, sample_weight_Y)
+        pair = SamplePair.from_arrays(X, Y, sample_weight_X, sample_weight_Y)
         self._require_columns(pair.x.X.shape[1])
         with threads(self.n_jobs):
             return divergence(self.expansion_, pair)
 
-    def _asked(self) -> RatioFit:
+    def _ratio_fit(self) -> RatioFit:
+        """Return the validated parameters as a record."""
         require_jobs(self.n_jobs)
         fit = RatioFit(
             self.kernel,
@@ -196,34 +198,35 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         fit.check()
         return fit
 
-    def _learn(self, fit: RatioFit, pair: SamplePair) -> None:
-        """Learn from rows at hand."""
-        learned, judged = fit.split(pair)
-        choice = fit.chosen(learned, judged)
-        solution = fit.solved(learned, choice, self.size)
-        self.expansion_ = normalised(solution.expansion.simplified(), learned)
-        self.kernel_, self.alpha_ = choice.kernel, fit.alpha_for(choice, len(learned))
-        self.kl_divergence_ = divergence(self.expansion_, judged)
+    def _fit_arrays(self, fit: RatioFit, pair: SamplePair) -> None:
+        training, held_out = fit.split(pair)
+        choice = fit.choose(training, held_out)
+        solution = fit.solve(training, choice, self.size)
+        self.expansion_ = normalised(solution.expansion.simplified(), training)
+        self.kernel_, self.alpha_ = choice.kernel, fit.alpha_for(choice, len(training))
+        self.kl_divergence_ = divergence(self.expansion_, held_out)
         self._course = None
         warn_of_limits([solution.progress], 0.0, "The fit")
 
-    def _go_on(self, course: Course, x: DataSource, y: DataSource, stop: Stop) -> None:
-        """Learn from rows as they come."""
-        self.expansion_, self._course = course.through(x, y, stop)
-        self.kernel_, self.alpha_ = course.kernel, course.problem.alpha
-        self.kl_divergence_ = divergence(self.expansion_, self._course.judged)
+    def _fit_streams(
+        self, fit: StreamingRatioFit, x: DataSource, y: DataSource, stop: Stop
+    ) -> None:
+        self.expansion_, self._course = fit.run(x, y, stop)
+        self.kernel_, self.alpha_ = fit.kernel, fit.problem.alpha
+        self.kl_divergence_ = divergence(self.expansion_, self._course.held_out_pair)
 
-    def _course_so_far(self, asked: RatioFit) -> Course:
+    def _earlier_fit(self, fit: RatioFit) -> StreamingRatioFit:
+        """Return the streaming fit to continue, or refuse other parameters."""
         if self._course is None:
             raise ValueError(
                 "This model was fitted to arrays by another solver, so partial_fit cannot go on "
                 "with it. Begin with partial_fit, or fit to streams: iter([X]) and iter([Y])."
             )
-        self._course.require(asked)
+        self._course.require(fit)
         return self._course
 
     def _name_columns(self, X: Any, x: DataSource, reset: bool) -> None:
-        """Learn the columns at a first call, and refuse others later on."""
+        """Store the columns at a first call, and refuse others later."""
         if not reset:
             self._require_columns(x.n_columns)
         if not is_stream(X):

@@ -1,4 +1,4 @@
-"""RatioFit: how a density ratio is found from rows at hand, and its bandwidth and ridge chosen."""
+"""RatioFit: the fit of a density ratio to arrays, and the choice of bandwidth and ridge."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from bochner.validation import (
 )
 
 LOSSES: dict[str, type[Loss]] = {"exponential": DensityDual, "logistic": Logistic}
-MULTIPLIERS = (4.0, 2.0, 1.0, 0.5)  # the smoothest first
+MULTIPLIERS = (4.0, 2.0, 1.0, 0.5)  # of the median distance, the smoothest first
 RIDGES = (30.0, 3.0, 0.3, 0.03, 0.003)  # alpha times the number of rows
-TRIED_ROWS = 2_500  # of either sample, by which these are chosen
+TRIED_ROWS = 2_500  # of either sample, to choose these
 TRIED_CENTERS = 256
 MOST_PASSES = 200
-SPLIT = 0x5917  # keeps this draw apart from others of the same seed
+SPLIT = 0x5917  # a random stream of its own for each seed
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A kernel and a ridge on the sum over the rows."""
+class KernelAndRidge:
+    """A kernel, and a ridge on the sum over the rows."""
 
     kernel: Kernel
     ridge: float
@@ -49,7 +49,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class RatioFit:
-    """What a user asked for, and the seed."""
+    """The parameters of `DensityRatio`, and the seed."""
 
     kernel: Any
     loss: str
@@ -74,42 +74,44 @@ class RatioFit:
             )
 
     def split(self, pair: SamplePair) -> tuple[SamplePair, SamplePair]:
-        """Return the rows to learn from, and those to judge by."""
+        """Return training rows and held-out rows."""
         return pair.split(self.held_out, Random(self.seed, SPLIT))
 
-    def chosen(self, learned: SamplePair, judged: SamplePair) -> Choice:
-        """Return the smoothest kernel, and for it the largest ridge, that tell rows apart well.
+    def choose(self, training: SamplePair, held_out: SamplePair) -> KernelAndRidge:
+        """Return the smoothest kernel, and for it the largest ridge, of a low held-out loss.
 
-        The judge is the logistic loss, which is least at log(p/q): on few rows of q a divergence
-        is large as well where f is large by mistake. What is within a standard error of the least
-        loss is as good; a rough f may be wild where there are no rows to say so.
+        The loss is logistic, whose minimum is log(p/q): a divergence on few rows of q is also
+        large where f is too large by mistake. Losses within a standard error of the least count as
+        equal, and the smoothest f wins: a rough one can be far off where there are no rows.
         """
-        tried, judged = learned.part(TRIED_ROWS), judged.part(2 * TRIED_ROWS)
-        sample = tried.stacked(Random(self.seed)).sample(2 * TRIED_ROWS).X
-        open_ones = [Gaussian(multiplier=multiplier) for multiplier in MULTIPLIERS]
+        training, held_out = training.head(TRIED_ROWS), held_out.head(2 * TRIED_ROWS)
+        sample = training.shuffled(Random(self.seed)).sample(2 * TRIED_ROWS).X
+        open_kernels = [Gaussian(multiplier=multiplier) for multiplier in MULTIPLIERS]
         kernels = [
             kernel.resolved(sample, Random(self.seed))
-            for kernel in (open_ones if is_auto(self.kernel) else [Kernel.resolve(self.kernel)])
+            for kernel in (open_kernels if is_auto(self.kernel) else [Kernel.resolve(self.kernel)])
         ]
-        ridges = RIDGES if is_auto(self.alpha) else RIDGES[:1]  # a given alpha needs none
-        choices = [Choice(*both) for both in product(kernels, ridges)]
-        if len(choices) == 1:
-            return choices[0]
+        ridges = RIDGES if is_auto(self.alpha) else RIDGES[:1]  # a given alpha replaces the ridge
+        pairs = [KernelAndRidge(*pair) for pair in product(kernels, ridges)]
+        if len(pairs) == 1:
+            return pairs[0]
         size = min(self.size, TRIED_CENTERS)
-        losses = [_confusion(self.function(tried, choice, size), judged) for choice in choices]
-        return next(choice for choice, near in zip(choices, _near(losses), strict=True) if near)
+        losses = [
+            _logistic_losses(self.fit_function(training, pair, size), held_out) for pair in pairs
+        ]
+        return pairs[_near_least(losses).index(True)]
 
-    def alpha_for(self, choice: Choice, rows: int) -> float:
-        """Return the regularisation of a mean over so many rows."""
+    def alpha_for(self, choice: KernelAndRidge, rows: int) -> float:
+        """Return alpha, the regularisation of a mean over so many rows."""
         return choice.ridge / rows if is_auto(self.alpha) else float(self.alpha)
 
-    def function(self, pair: SamplePair, choice: Choice, size: int) -> Expansion:
+    def fit_function(self, pair: SamplePair, choice: KernelAndRidge, size: int) -> Expansion:
         """Return f by Nystroem, with the constant that makes the mean ratio over q equal to 1."""
-        return normalised(self.solved(pair, choice, size).expansion.simplified(), pair)
+        return normalised(self.solve(pair, choice, size).expansion.simplified(), pair)
 
-    def solved(self, pair: SamplePair, choice: Choice, size: int) -> Solution:
-        """Run Nystroem on rows at hand."""
-        source: ArraySource = pair.stacked(Random(self.seed, SPLIT))
+    def solve(self, pair: SamplePair, choice: KernelAndRidge, size: int) -> Solution:
+        """Run Nystroem on arrays."""
+        source: ArraySource = pair.shuffled(Random(self.seed, SPLIT))
         memory = memory_budget(self.memory)
         centers = Centers(min(size, len(pair)))
         rows = source.sample(centers.sample_rows(len(pair)), self.seed)
@@ -138,8 +140,8 @@ def divergence(f: Expansion, pair: SamplePair) -> float:
     return float(mean - _log_mean_ratio(f, pair))
 
 
-def _confusion(f: Expansion, pair: SamplePair) -> NDArray[np.float64]:
-    """Return the logistic losses of the rows, times their shares of the mass."""
+def _logistic_losses(f: Expansion, pair: SamplePair) -> NDArray[np.float64]:
+    """Return the logistic losses of the rows, times their shares of the total weight."""
     rows = pair.labelled()
     assert rows.y is not None  # the labels
     assert rows.weight is not None
@@ -147,7 +149,7 @@ def _confusion(f: Expansion, pair: SamplePair) -> NDArray[np.float64]:
     return np.asarray(losses, np.float64)
 
 
-def _near(losses: list[NDArray[np.float64]]) -> list[bool]:
+def _near_least(losses: list[NDArray[np.float64]]) -> list[bool]:
     """Whether each sum of losses is within a standard error of the least, on the same rows."""
     best = min(losses, key=np.sum)
     rises = [each - best for each in losses]
@@ -155,5 +157,6 @@ def _near(losses: list[NDArray[np.float64]]) -> list[bool]:
 
 
 def _log_mean_ratio(f: Expansion, pair: SamplePair) -> float:
+    """Return log E_q exp(f)."""
     weight = np.asarray(pair.y.weight)
     return float(logsumexp(values(f, pair.y.X), b=weight / weight.sum()))

@@ -1,4 +1,4 @@
-"""Two samples: arrays or streams of rows, checked, and read side by side."""
+"""Two samples, arrays or streams: validation, and batches of rows of both."""
 
 from __future__ import annotations
 
@@ -18,20 +18,26 @@ from bochner.data.source import Reader
 from bochner.estimators.fitting.setup import in_single_precision
 from bochner.estimators.inputs.validation import checked, is_stream, refuse_blocks
 
-ROWS = 4_096  # of either sample at a time
-FEWEST_ROWS = 4  # of which some are held out
+ROWS_PER_BATCH = 4_096  # of either sample
+FEWEST_ROWS = 4  # of either sample: some are held out
 
 
-def two_samples(X: Any, Y: Any, w: Any = None, v: Any = None) -> tuple[DataSource, DataSource]:
-    """Return two samples as sources of finite rows, or refuse them with a sentence."""
-    x, y = _sample(X, w, "X"), _sample(Y, v, "Y")
-    require_alike(x.n_columns, y.n_columns)
-    require_one_form(x.sample(1).X, y.sample(1).X)
+def sample_sources(X: Any, Y: Any, w: Any = None, v: Any = None) -> tuple[DataSource, DataSource]:
+    """Return two samples, arrays or streams, as validated sources."""
+    x, y = _source(X, w, "X"), _source(Y, v, "Y")
+    require_same_columns(x.n_columns, y.n_columns)
+    require_same_form(x.sample(1).X, y.sample(1).X)
     return x, y
 
 
-def array_sample(given: Any, weight: Any, name: str) -> ArraySource:
-    """Return rows at hand, which may be none."""
+def weighted_sources(X: Any, Y: Any, w: Any, v: Any) -> tuple[DataSource, DataSource]:
+    """Return two samples as validated sources whose batches have weights."""
+    x, y = (mapped(source, _with_weight) for source in sample_sources(X, Y, w, v))
+    return x, y
+
+
+def _array_source(given: Any, weight: Any, name: str) -> ArraySource:
+    """Return a sample given as an array, possibly without rows."""
     refuse_blocks(given)
     rows = check_array(
         given,
@@ -45,21 +51,21 @@ def array_sample(given: Any, weight: Any, name: str) -> ArraySource:
     return ArraySource(in_single_precision(rows), None, weight)
 
 
-def require_alike(x: int, y: int) -> None:
+def require_same_columns(x: int, y: int) -> None:
     """Refuse samples with different numbers of columns."""
     if x != y:
         raise ValueError(f"Both samples need the same columns; got {x} of X and {y} of Y.")
 
 
-def require_one_form(A: Any, B: Any) -> None:
-    """Refuse rows of which some are sparse and others are not."""
+def require_same_form(A: Any, B: Any) -> None:
+    """Refuse a sparse and a dense sample together."""
     if sp.issparse(A) != sp.issparse(B):
         raise ValueError("One sample is sparse and the other is not. Give both in one form.")
 
 
-def _sample(given: Any, weight: Any, name: str) -> DataSource:
+def _source(given: Any, weight: Any, name: str) -> DataSource:
     if not is_stream(given):
-        sample = array_sample(given, weight, name)
+        sample = _array_source(given, weight, name)
         if sample.n_rows == 0:
             raise ValueError(f"The sample {name} has no rows. Give some.")
         return sample
@@ -68,11 +74,11 @@ def _sample(given: Any, weight: Any, name: str) -> DataSource:
             f"Where {name} is a source or an iterator of blocks, its weights are part of it: give "
             "blocks (rows, None, weights)."
         )
-    return mapped(as_source(given), _rows_alone)
+    return mapped(as_source(given), _validated)
 
 
-def _rows_alone(batch: Batch) -> Batch:
-    """Return the batch if it has no targets and its numbers are finite in single precision."""
+def _validated(batch: Batch) -> Batch:
+    """Return the batch if it has no targets and its values are finite in single precision."""
     if batch.y is not None:
         raise ValueError(
             "The rows of a sample have no targets. Give blocks of rows, or (rows, None, weights)."
@@ -92,10 +98,10 @@ Weight = NDArray[np.float64] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
-    """The features of some rows of both samples; beyond the shorter part they are alone.
+class FeaturePair:
+    """The features of a batch of each sample; the batches may differ in length.
 
-    `w` and `v` are the weights of the rows, None if all are 1.
+    Rows of the same number are partners. `w` and `v` are the weights, None if all are 1.
     """
 
     x: NDArray[np.float32]
@@ -105,13 +111,13 @@ class Pair:
 
     @property
     def difference(self) -> NDArray[np.float32]:
-        """phi(x) - phi(y) of the rows that have a partner."""
+        """phi(x) - phi(y) of partners."""
         shared = self.shared
         return self.x[:shared] - self.y[:shared]
 
     @property
     def shared(self) -> int:
-        """How many rows have a partner."""
+        """The number of rows with a partner."""
         return min(len(self.x), len(self.y))
 
     @property
@@ -120,7 +126,7 @@ class Pair:
         return self.w is not None or self.v is not None
 
     def weighted(self) -> list[NDArray[np.float64]]:
-        """Return w phi(x) beside w, and v phi(y) beside v, of the rows that have a partner."""
+        """Return (w phi(x), w) and (v phi(y), v) of the rows with a partner."""
         found = []
         for features, weight in ((self.x, self.w), (self.y, self.v)):
             w = np.ones(len(features)) if weight is None else weight
@@ -129,16 +135,13 @@ class Pair:
         return found
 
 
-def paired(x: DataSource, y: DataSource, basis: Any) -> Iterator[Pair]:
-    """Yield features of both samples side by side; once one has ended, the other one's alone.
-
-    Batches of both need not have the same length.
-    """
-    walks = [Reader(source.batches(ROWS)) for source in (x, y)]
-    while any(parts := [walk.take(ROWS) for walk in walks]):
+def feature_pairs(x: DataSource, y: DataSource, basis: Any) -> Iterator[FeaturePair]:
+    """Yield the features of batches of both samples until both have ended."""
+    readers = [Reader(source.batches(ROWS_PER_BATCH)) for source in (x, y)]
+    while any(parts := [reader.take(ROWS_PER_BATCH) for reader in readers]):
         features = [_features(part, basis) for part in parts]
         weights = [None if part is None else part.weight for part in parts]
-        yield Pair(features[0], features[1], weights[0], weights[1])
+        yield FeaturePair(features[0], features[1], weights[0], weights[1])
 
 
 def _features(batch: Batch | None, basis: Any) -> NDArray[np.float32]:
@@ -149,10 +152,9 @@ def _features(batch: Batch | None, basis: Any) -> NDArray[np.float32]:
 
 
 class PairStream(Stream):
-    """As many rows of x, as +1, as of y, as -1, in each batch, and of equal mass.
+    """Batches of as many rows of x, labelled +1, as of y, labelled -1, with equal total weights.
 
-    A sample that can be read again begins anew if it ends before the other one; one that can be
-    read once ends the walk.
+    A sample that ends before the other one is read again if it can be, and else ends the pass.
     """
 
     def __init__(self, x: DataSource, y: DataSource) -> None:
@@ -166,20 +168,20 @@ class PairStream(Stream):
 
     @property
     def n_rows(self) -> None:
-        """Not known: rows of a short sample come several times."""
+        """Unknown: rows of the shorter sample occur several times."""
         return None
 
     def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
-        """Give `size` rows at a time, half of them from either sample."""
+        """Yield `size` rows at a time, half of them from either sample."""
         rows, both = max(1, size // 2), (self.x, self.y)
-        walks = [Reader(source.batches(rows, seed, pass_)) for source in both]
-        later = [Reader(_again(source, rows, seed, pass_)) for source in both]
-        while any(parts := [walk.take(rows) for walk in walks]):
+        readers = [Reader(source.batches(rows, seed, pass_)) for source in both]
+        later = [Reader(_later_passes(source, rows, seed, pass_)) for source in both]
+        while any(parts := [reader.take(rows) for reader in readers]):
             most = max(len(part) for part in parts if part is not None)
-            x, y = (_filled(part, more, most) for part, more in zip(parts, later, strict=True))
+            x, y = (_fill_up(part, more, most) for part, more in zip(parts, later, strict=True))
             if x is None or y is None:
                 return
-            if (pair := SamplePair(x, y)).weighs:
+            if (pair := SamplePair(x, y)).has_weight:
                 yield pair.labelled()
 
     def sample(self, size: int, seed: int = 0) -> Batch:
@@ -188,8 +190,8 @@ class PairStream(Stream):
         return SamplePair(self.x.sample(rows, seed), self.y.sample(rows, seed)).labelled()
 
 
-def _again(source: DataSource, rows: int, seed: int, pass_: int) -> Iterator[Batch]:
-    """Walk through what can be read again without an end."""
+def _later_passes(source: DataSource, rows: int, seed: int, pass_: int) -> Iterator[Batch]:
+    """Yield the batches of all later passes, none if the source can be read once."""
     for number in count(pass_ + 1):
         batch = None
         for batch in () if source.once else source.batches(rows, seed, number):
@@ -198,8 +200,8 @@ def _again(source: DataSource, rows: int, seed: int, pass_: int) -> Iterator[Bat
             return
 
 
-def _filled(part: Batch | None, more: Reader, most: int) -> Batch | None:
-    """Return `most` rows if so many can be had."""
+def _fill_up(part: Batch | None, more: Reader, most: int) -> Batch | None:
+    """Return a batch filled up to `most` rows, as far as there are more."""
     missing = most - (0 if part is None else len(part))
     parts = [part, more.take(missing) if missing else None]
     given = [rows for rows in parts if rows is not None]
@@ -208,20 +210,20 @@ def _filled(part: Batch | None, more: Reader, most: int) -> Batch | None:
 
 @dataclass(frozen=True, eq=False)
 class SamplePair:
-    """Rows x of p and rows y of q, both with weights."""
+    """Rows x of p and rows y of q, each with weights."""
 
     x: Batch
     y: Batch
 
     @classmethod
-    def checked(cls, X: Any, Y: Any, w: Any, v: Any) -> SamplePair:
-        """Return two samples of finite rows, or refuse them with a sentence."""
-        x, y = array_sample(X, w, "X"), array_sample(Y, v, "Y")
-        return cls(_weighed(x.rows), _weighed(y.rows)).required()
+    def from_arrays(cls, X: Any, Y: Any, w: Any, v: Any) -> SamplePair:
+        """Return two validated samples given as arrays."""
+        x, y = _array_source(X, w, "X"), _array_source(Y, v, "Y")
+        return cls(_with_weight(x.rows), _with_weight(y.rows)).validated()
 
-    def required(self) -> SamplePair:
-        """Return the pair if both samples are alike, have some rows and some weight."""
-        require_alike(self.x.X.shape[1], self.y.X.shape[1])
+    def validated(self) -> SamplePair:
+        """Return the pair if both samples have the same columns, enough rows and some weight."""
+        require_same_columns(self.x.X.shape[1], self.y.X.shape[1])
         for name, rows in (("X", self.x), ("Y", self.y)):
             if len(rows) < FEWEST_ROWS:
                 raise ValueError(
@@ -233,41 +235,38 @@ class SamplePair:
                     f"The weights of {name} are zero for every row. Give at least one row a "
                     "positive one."
                 )
-        require_one_form(self.x.X, self.y.X)
+        require_same_form(self.x.X, self.y.X)
         return self
 
     def __len__(self) -> int:
         return len(self.x) + len(self.y)
 
     @property
-    def weighs(self) -> bool:
+    def has_weight(self) -> bool:
         """Whether both samples have rows with a positive weight."""
         return bool(_weight(self.x).any() and _weight(self.y).any())
 
     def split(self, share: float, rng: Random) -> tuple[SamplePair, SamplePair]:
-        """Return the pair without some rows, and those; both samples are in random order."""
+        """Return training rows and held-out rows, a random share of either sample."""
         orders = [rng.permutation(len(rows)) for rows in (self.x, self.y)]
         cuts = [min(max(1, round(share * len(order))), len(order) - 2) for order in orders]
-        kept = [order[cut:] for order, cut in zip(orders, cuts, strict=True)]
-        held = [order[:cut] for order, cut in zip(orders, cuts, strict=True)]
-        learned, judged = (SamplePair(self.x[a], self.y[b]) for a, b in (kept, held))
-        if not (learned.weighs and judged.weighs):
+        places = [(order[cut:], order[:cut]) for order, cut in zip(orders, cuts, strict=True)]
+        training, held_out = (
+            SamplePair(self.x[a], self.y[b]) for a, b in zip(*places, strict=True)
+        )
+        if not (training.has_weight and held_out.has_weight):
             raise ValueError(
                 "All rows that are held out, or all others, have weight 0. Leave such rows out."
             )
-        return learned, judged
+        return training, held_out
 
-    def part(self, rows: int) -> SamplePair:
-        """Return the first rows of either sample."""
-        some = SamplePair(self.x[:rows], self.y[:rows])
-        return some if some.weighs else self
-
-    def joined(self, other: SamplePair) -> SamplePair:
-        """Return the rows of both pairs."""
-        return SamplePair(Batch.join([self.x, other.x]), Batch.join([self.y, other.y]))
+    def head(self, rows: int) -> SamplePair:
+        """Return the first rows of either sample, or all if those have no weight."""
+        first = SamplePair(self.x[:rows], self.y[:rows])
+        return first if first.has_weight else self
 
     def labelled(self) -> Batch:
-        """Return all rows, those of p as +1 and of q as -1, of equal mass."""
+        """Return all rows, those of p labelled +1 and those of q -1, with equal total weights."""
         mass = len(self) / 2
         parts = []
         for rows, label in ((self.x, 1.0), (self.y, -1.0)):
@@ -277,29 +276,17 @@ class SamplePair:
             parts.append(replace(rows, y=targets, weight=weight))
         return Batch.join(parts)
 
-    def stacked(self, rng: Random) -> ArraySource:
+    def shuffled(self, rng: Random) -> ArraySource:
         """Return the labelled rows in random order."""
         rows = self.labelled()[rng.permutation(len(self))]
         return ArraySource(rows.X, rows.y, rows.weight)
 
 
-def two_sources(X: Any, Y: Any, w: Any, v: Any) -> tuple[DataSource, DataSource]:
-    """Return two samples, streams or not, as sources of finite rows with weights."""
-    x, y = (_with_weights(source) for source in two_samples(X, Y, w, v))
-    return x, y
-
-
-def _with_weights(source: DataSource) -> DataSource:
-    if isinstance(source, ArraySource):
-        rows = _weighed(source.rows)
-        return ArraySource(rows.X, None, rows.weight)
-    return mapped(source, _weighed)
-
-
-def _weighed(rows: Batch) -> Batch:
+def _with_weight(rows: Batch) -> Batch:
+    """Return the rows with weights of 1 if they have none."""
     return rows if rows.weight is not None else replace(rows, weight=np.ones(len(rows)))
 
 
 def _weight(rows: Batch) -> NDArray[np.float64]:
-    assert rows.weight is not None  # the border has seen to that
+    assert rows.weight is not None  # `_with_weight` has added it
     return rows.weight

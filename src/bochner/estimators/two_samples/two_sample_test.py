@@ -1,44 +1,129 @@
-"""Two-sample test: whether two samples come from one law, and where they differ."""
+"""Two-sample test and its witness: whether two samples differ in distribution, and where."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bochner.compute.linear_algebra.products import gram, transposed_product
 from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
 from bochner.estimators.automatic.defaults import is_auto
-from bochner.estimators.two_samples.samples import Pair, paired, two_samples
-from bochner.estimators.two_samples.witness import KernelWitness
-from bochner.features import map_of, prepare
+from bochner.estimators.inputs.validation import is_stream
+from bochner.estimators.two_samples.samples import (
+    FeaturePair,
+    feature_pairs,
+    sample_sources,
+)
+from bochner.features import Basis, map_of, prepare
 from bochner.kernels import Gaussian, Kernel
+from bochner.problem import Expansion
 from bochner.validation import require_count, require_jobs, require_one_of, seed_of
 
 Array = NDArray[np.float64]
 
 SAMPLE_ROWS = 128  # of either sample, for the bandwidth
-SIGNS = 0x5169  # keeps these draws apart from others of the same seed
-FEWEST_PAIRS = 8  # that a normal law is a fair picture of
+SIGNS = 0x5169  # a random stream of its own for each seed
+FEWEST_PAIRS = 8  # for the normal approximation
+
+
+class KernelWitness(BaseEstimator):  # type: ignore[misc]
+    """The witness function of the maximum mean discrepancy, mean of k(x, .) - mean of k(y, .).
+
+    It is positive where the sample X has more mass than Y, smoothed by the kernel (Gretton et al.
+    2012, A kernel two-sample test, section 2.3), here in random features.
+
+    Parameters
+    ----------
+    kernel, size, random_state, n_jobs
+        As those of `two_sample_test`.
+
+    Attributes
+    ----------
+    kernel_, expansion_
+        The kernel with its bandwidth, and the function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelWitness
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(500, 1)), rng.normal(size=(500, 1)) + 1
+    >>> KernelWitness(random_state=0).fit(X, Y).predict([[-1.0], [2.0]]) > 0
+    array([ True, False])
+    """
+
+    kernel_: Kernel
+    expansion_: Expansion
+    n_features_in_: int
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        size: int = 256,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.size = size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def of(cls, kernel: Kernel, basis: Basis, weights: Array, columns: int) -> KernelWitness:
+        """Return the fitted witness with these weights."""
+        witness = cls(kernel, len(weights))
+        witness.kernel_, witness.n_features_in_ = kernel, columns
+        witness.expansion_ = Expansion(basis, weights[:, None], np.zeros(1))
+        return witness
+
+    def fit(self, X: Any, Y: Any, sample_weight_X: Any = None, sample_weight_Y: Any = None) -> Self:
+        """Fit to two samples, weighted or not: arrays, sources or iterators of blocks."""
+        found = two_sample_test(
+            X,
+            Y,
+            sample_weight_X=sample_weight_X,
+            sample_weight_Y=sample_weight_Y,
+            kernel=self.kernel,
+            size=self.size,
+            permutations=1,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        ).witness
+        self.kernel_, self.expansion_ = found.kernel_, found.expansion_
+        self.n_features_in_ = found.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if not is_stream(X):
+            validate_data(self, X, skip_check_array=True)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the witness at rows."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        with threads(self.n_jobs):
+            return np.asarray(self.expansion_(X)[:, 0])
 
 
 @dataclass(frozen=True, eq=False)
 class TwoSampleTest:
-    """The squared distance of the mean features of both samples, and how rare that is.
+    """The squared distance between the mean features of both samples, and its p-value.
 
     Attributes
     ----------
     statistic : float
         |mean of phi over X - mean of phi over Y|^2, the squared maximum mean discrepancy.
     pvalue : float
-        How often samples from one law are as far apart.
+        The probability of a statistic at least as large if both samples have one distribution.
     method : str
-        How the p-value was found.
+        How the p-value was computed.
     rows : tuple of int
         The numbers of rows.
     witness : KernelWitness
@@ -72,26 +157,25 @@ def two_sample_test(
     Smola 2012, A kernel two-sample test, Eq. 5; Zhao and Meng 2015, FastMMD, for random features).
     Rows are paired as they come, z = phi(x) - phi(y).
 
-    "permutation": blocks are the pairs, within which x and y change places at random, each with its
-    weight. That changes nothing in law if rows with their weights are of one law in both samples,
-    so that the level is exact then; rows without a partner stay where they are. "normal": with the
-    mean a and the covariance S of z over every other pair, and its mean b over the rest,
-    sqrt(pairs / 2) a'b / sqrt(b'S b) is normal under one law (Shekhar, Kim and Ramdas 2022, A
-    permutation-free kernel two-sample test, section 2); rows without a partner are left out.
+    "permutation": within each pair x and y are exchanged at random, each with its weight. The level
+    is exact if rows with their weights have one distribution in both samples; rows without a
+    partner are not exchanged. "normal": with the mean a and the covariance S of z over every other
+    pair, and its mean b over the rest, sqrt(pairs / 2) a'b / sqrt(b'S b) is normal under the null
+    hypothesis (Shekhar, Kim and Ramdas 2022, A permutation-free kernel two-sample test, section 2);
+    rows without a partner are left out.
 
     Parameters
     ----------
     X, Y : array-like, source or iterator of blocks
         Two samples with the same columns.
     sample_weight_X, sample_weight_Y : array-like or None
-        Weights of the rows, for means over them; those of blocks come with these. For
-        "permutation" only.
+        Weights of the rows; those of blocks are part of the blocks. For "permutation" only.
     kernel : str or Kernel
-        One with random features; "auto": Gaussian, its bandwidth the median distance of rows of
-        both.
+        A kernel with random features; "auto": Gaussian, its bandwidth the median distance between
+        rows of both samples.
     size : int
-        The number of random features: the test knows differences that these see. Waves come in
-        pairs, so it is even for them.
+        The number of random features, by which the test detects differences. Fourier features come
+        in pairs, so their number is even.
     method : "permutation" or "normal"
     permutations : int
         The smallest p-value is 1 / (permutations + 1).
@@ -111,26 +195,26 @@ def two_sample_test(
     require_count("permutations", permutations)
     require_jobs(n_jobs)
     require_one_of("method", method, ("permutation", "normal"))
-    x, y = two_samples(X, Y, sample_weight_X, sample_weight_Y)
+    x, y = sample_sources(X, Y, sample_weight_X, sample_weight_Y)
     seed = seed_of(random_state)
     with threads(n_jobs):
         some = [source.sample(SAMPLE_ROWS, seed) for source in (x, y)]
         samples = Batch.join([replace(batch, weight=None) for batch in some])
         chosen = Gaussian(multiplier=1.0) if is_auto(kernel) else Kernel.resolve(kernel)
-        settled, basis = prepare(chosen, map_of(chosen, size), samples, seed)
+        resolved, basis = prepare(chosen, map_of(chosen, size), samples, seed)
         size = basis.end(None)
-        law: _Permuted | _Normal = _Normal(size)
+        null: _Permutations | _NormalApproximation = _NormalApproximation(size)
         if method == "permutation":
             leaving, coming = np.zeros((2, permutations, size + 1))
-            law = _Permuted(leaving, coming, Random(seed, SIGNS))
+            null = _Permutations(leaving, coming, Random(seed, SIGNS))
         sums = _Sums(np.zeros((2, size)))
-        for pair in paired(x, y, basis):
+        for pair in feature_pairs(x, y, basis):
             sums.add(pair)
-            law.add(pair)
+            null.add(pair)
     found = sums.difference()
-    witness = KernelWitness.of(settled, basis, found, x.n_columns)
+    witness = KernelWitness.of(resolved, basis, found, x.n_columns)
     statistic = float(found @ found)
-    return TwoSampleTest(statistic, law.pvalue(sums), method, tuple(sums.rows), witness)  # type: ignore[arg-type]
+    return TwoSampleTest(statistic, null.pvalue(sums), method, tuple(sums.rows), witness)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -141,7 +225,7 @@ class _Sums:
     masses: Array = field(default_factory=lambda: np.zeros(2))
     rows: list[int] = field(default_factory=lambda: [0, 0])
 
-    def add(self, pair: Pair) -> None:
+    def add(self, pair: FeaturePair) -> None:
         for side, (features, weight) in enumerate(((pair.x, pair.w), (pair.y, pair.v))):
             self.totals[side] += _total(features, weight)
             self.masses[side] += len(features) if weight is None else weight.sum()
@@ -160,49 +244,49 @@ class _Sums:
 
 
 @dataclass
-class _Permuted:
-    """Sums over the pairs that change places: what leaves X, and what leaves Y for it.
+class _Permutations:
+    """Sums over the exchanged pairs of each permutation: what leaves X, and what joins it from Y.
 
-    Each is for a permutation a sum of features and, in the last column, of weights. Without weights
-    the difference of both is all that matters, and it is the first.
+    Each row has a sum of features and, in the last column, of weights. Without weights only the
+    difference of both is needed, and stored as the first.
     """
 
     leaving: Array
     coming: Array
     rng: Random
 
-    def add(self, pair: Pair) -> None:
+    def add(self, pair: FeaturePair) -> None:
         size, dtype = len(self.leaving), np.float64 if pair.is_weighted else np.float32
-        places = _bits(self.rng, pair.shared, size).astype(dtype)
+        exchanged = _bits(self.rng, pair.shared, size).astype(dtype)
         if not pair.is_weighted:
-            self.leaving[:, :-1] += transposed_product(pair.difference, places).T
+            self.leaving[:, :-1] += transposed_product(pair.difference, exchanged).T
             return
         for taken, rows in zip((self.leaving, self.coming), pair.weighted(), strict=True):
-            taken += transposed_product(rows, places).T
+            taken += transposed_product(rows, exchanged).T
 
     def pvalue(self, sums: _Sums) -> float:
-        """Return the share of changes, none at all among them, that lie as far apart.
+        """Return the share of permutations, the identity included, with as large a statistic.
 
-        Weights are in means of their sample, so that no sample outweighs the other.
+        Weights are divided by the mean weight of their sample, so that both samples count equally.
         """
         found, rows = sums.difference(), np.array(sums.rows, np.float64)
         units = sums.masses / rows
         taken = self.leaving / units[0] - self.coming / units[1]
         masses = rows[0] - taken[:, -1], rows[1] + taken[:, -1]
-        known = (np.minimum(*masses) > 0)[:, None]  # a sample may be left without weight
+        known = (np.minimum(*masses) > 0)[:, None]  # an exchange may leave a sample without weight
         (x, y), features = sums.totals / units[:, None], taken[:, :-1]
         means = [
             np.divide(total, mass[:, None], out=np.zeros_like(features), where=known)
             for total, mass in zip((x - features, y + features), masses, strict=True)
         ]
         others = np.square(means[0] - means[1]).sum(axis=1)
-        # Sums of the same rows in another order differ by rounding, which must not look rare.
+        # Sums of the same rows in another order may be smaller by rounding.
         as_far = ~known[:, 0] | (others >= (found @ found) * (1 - 1e-6))
         return float((1 + as_far.sum()) / (len(others) + 1))
 
 
 @dataclass
-class _Normal:
+class _NormalApproximation:
     """Sums of z over even and odd pairs, and of its squares over the even ones."""
 
     size: int
@@ -211,7 +295,7 @@ class _Normal:
         self.pairs, self.totals = [0, 0], np.zeros((2, self.size))
         self.squares = np.zeros((self.size, self.size))
 
-    def add(self, pair: Pair) -> None:
+    def add(self, pair: FeaturePair) -> None:
         if pair.is_weighted:
             raise ValueError("method='normal' knows no weights. Choose method='permutation'.")
         z = pair.difference
@@ -242,6 +326,6 @@ def _total(features: NDArray[Any], weight: Array | None) -> Array:
 
 
 def _bits(rng: Random, rows: int, columns: int) -> NDArray[np.uint8]:
-    """Return zeros and ones, (rows, columns)."""
+    """Return random zeros and ones, (rows, columns)."""
     words = rng.integers(rows * -(-columns // 64)).reshape(rows, -1)
     return np.unpackbits(words.astype("<u8").view(np.uint8), axis=1)[:, :columns]
