@@ -13,7 +13,7 @@ from bochner.data.files.schema.first_pass import Learned, Recoding, labels_of, v
 from bochner.data.files.schema.schema import Schema
 from bochner.data.files.schema.summary import SkippedRows, Tally
 from bochner.data.files.split import Mixed, Ordering, as_they_stand
-from bochner.data.files.storage.kept import KeptRows
+from bochner.data.files.stored_rows import StoredRows
 from bochner.data.source import DataSource, RandomAccess, Reader, Stream
 
 
@@ -49,7 +49,7 @@ class FileSource(DataSource):
 class FileRows(FileSource, RandomAccess):
     """Rows that are kept in memory, in a temporary file, or in an array file as they are."""
 
-    def __init__(self, parsing: Parsing, learned: Learned, kept: KeptRows) -> None:
+    def __init__(self, parsing: Parsing, learned: Learned, kept: StoredRows) -> None:
         self.paths = tuple(table.name for table in parsing.tables)
         self.schema, self._tally = learned.schema, learned.tally
         self._recoding, self._kept = learned.recoding, kept

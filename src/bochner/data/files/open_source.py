@@ -32,7 +32,7 @@ from bochner.data.files.schema.first_pass import Progress, learn_sparse, learn_t
 from bochner.data.files.schema.layout import Column, Wishes, layout_of, require_kinds
 from bochner.data.files.schema.schema import MISSING, Missing, Schema
 from bochner.data.files.split import Split
-from bochner.data.files.storage.kept import KeptArray, KeptRows, KeptSparse, KeptTable
+from bochner.data.files.stored_rows import StoredArray, StoredRows, StoredSparse, StoredTable
 
 SMALL = 4  # rows of up to a fourth of the budget are kept in memory
 
@@ -204,14 +204,13 @@ def _table(
     if reading.unlearned:
         assert schema is not None
         return FileStream(parsing, replace(schema, missing=reading.missing), None)
-    kept: KeptRows | None = None
+    kept: StoredRows | None = None
     in_place = isinstance(first, ArrayTable) and len(tables) == 1 and reading.keep == "auto"
     in_place = in_place and set(layout.names) <= set(first.features)
     if in_place and stamps and reading.on_error == "raise" and not layout.texts:
-        kept = KeptArray(first, stamps[0], layout, dtype, reading.split)
+        kept = StoredArray(first, stamps[0], layout, dtype, reading.split)
     elif reading.keep != "no":
-        weighted = layout.weight is not None
-        kept = KeptTable(len(layout.names), len(layout.targets), weighted, dtype, reading.in_memory)
+        kept = StoredTable(layout, dtype, reading.in_memory)
     learned = learn_table(parsing, kept, schema, reading.missing, reading.progress)
     release_freed()
     if kept is None:
@@ -240,7 +239,7 @@ def _sparse(parsing: SparseParsing, reading: Reading, wishes: Wishes) -> FileSou
     if reading.unlearned:
         assert schema is not None
         return FileStream(parsing, schema, None)
-    kept = None if reading.keep == "no" else KeptSparse(dtype, reading.in_memory)
+    kept = None if reading.keep == "no" else StoredSparse(dtype, reading.in_memory)
     learned = learn_sparse(parsing, kept, schema, reading.progress)
     release_freed()
     if kept is None:

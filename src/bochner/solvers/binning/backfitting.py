@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from bochner.compute.bins.backfitting import bend, bent_sweep, carry, hand_back, sweep, weigh
 from bochner.compute.pool import each_tile
 from bochner.data import Batch
+from bochner.data.storage import drop_pages
 from bochner.features import BinningBasis, Group, GroupBlock
-from bochner.features.codes.store import drop_pages
 from bochner.losses import Quadratic, RoundedAbsolute
 from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant

@@ -17,7 +17,7 @@ from bochner.data.batch import NUMBERS
 from bochner.data.files.formats.chunk import Chunk, Coded, UnreadableFile
 from bochner.data.files.formats.paths import Stamp
 from bochner.data.files.schema.layout import Wishes
-from bochner.data.files.storage.growing import DROP
+from bochner.data.storage import drop_pages
 
 CHUNK_ROWS = 65_536
 CHUNK_BYTES = 1 << 24
@@ -55,7 +55,6 @@ class ArrayTable:
         single = X.dtype in (np.float32, np.float16)
         self.singles = frozenset(self.features if single else ())
         self.X = X
-        self.pages = getattr(X, "_mmap", None)  # which a file that is mapped has
 
     def meant(self, wishes: Wishes) -> Wishes:
         """Return the wishes with targets `y` and weights `weight` if there are such arrays."""
@@ -93,8 +92,7 @@ class ArrayTable:
             found = np.empty((rows.stop - start, len(numbers)))
             for place, name in enumerate(numbers):
                 found[:, place] = self.columns[name][rows]
-            if DROP is not None and self.pages is not None:
-                self.pages.madvise(DROP)
+            drop_pages(self.X)
             coded = tuple(_coded(self.columns[name][rows]) for name in texts)
             lines = np.arange(start + 1, rows.stop + 1, dtype=np.int64)
             self.bytes_read = os.path.getsize(self.name) * rows.stop // self.n_rows

@@ -14,7 +14,7 @@ from bochner.data.files.formats.array_table import ArrayTable
 from bochner.data.files.formats.chunk import Chunk, SparseChunk
 from bochner.data.files.formats.parquet import ParquetTable
 from bochner.data.files.formats.paths import SNIFFED_BYTES, STANDARD_INPUT, Format, sniffed
-from bochner.data.files.storage.growing import no_room
+from bochner.data.storage import disk_full_error
 
 BLOCK = 8 << 20  # about the bytes of text behind a chunk
 Header = bool | Literal["auto"]  # whether the first line holds names
@@ -138,5 +138,5 @@ def _spooled() -> str:
         with fdopen(number, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
     except OSError as error:
-        raise no_room(error, 0) from error
+        raise disk_full_error(error, 0) from error
     return spooled

@@ -15,7 +15,7 @@ from bochner.data.files.parsing import Parsing, SparseParsing, TableParsing, Voc
 from bochner.data.files.schema.schema import Missing, Schema
 from bochner.data.files.schema.summary import RowSample, Summary, Tally
 from bochner.data.files.schema.vocabulary import Vocabulary
-from bochner.data.files.storage.kept import KeptRows
+from bochner.data.files.stored_rows import StoredRows
 from bochner.data.source import Reader, cut
 
 BLOCK_BYTES = 1 << 24
@@ -112,7 +112,7 @@ def block_rows(columns: int) -> int:
 
 def learn_table(
     parsing: TableParsing,
-    kept: KeptRows | None,
+    kept: StoredRows | None,
     known: Schema | None,
     missing: Missing,
     progress: Progress | None,
@@ -135,7 +135,7 @@ def learn_table(
     rows = None if sample is None else sample.rows()
     schema, recoding = _schema(parsing, names, summary, known, missing, rows)
     if kept is not None:
-        kept.settle()
+        kept.finish()
     return Learned(schema, recoding, summary.rows, rows, tally)
 
 
@@ -156,7 +156,7 @@ def learn_sparse(
     schema = known or sparse_schema(width, parsing.dtype, summary.whole, zero_based)
     if kept is not None:
         kept.n_columns = width
-        kept.settle()
+        kept.finish()
     return Learned(schema, Recoding(schema, {}, None), summary.rows, None, tally)
 
 

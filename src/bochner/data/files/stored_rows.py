@@ -14,12 +14,12 @@ from bochner.data.files.formats.array_table import ArrayTable
 from bochner.data.files.formats.paths import Stamp
 from bochner.data.files.schema.layout import Layout
 from bochner.data.files.split import Split
-from bochner.data.files.storage.growing import DROP, Growing, Places, gathered
+from bochner.data.storage import GrowingArray, Places, drop_pages, gather_rows
 
 CHUNK_ROWS = 1 << 20
 
 
-class KeptRows(ABC):
+class StoredRows(ABC):
     """Raw rows that were read once, by their places."""
 
     @abstractmethod
@@ -30,7 +30,7 @@ class KeptRows(ABC):
         """Put rows at the end."""
 
     @abstractmethod
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Say that no more rows come."""
 
     @abstractmethod
@@ -48,15 +48,16 @@ class KeptRows(ABC):
         return np.where(index < 0, index + len(self), index)
 
 
-class KeptTable(KeptRows):
+class StoredTable(StoredRows):
     """Dense rows: records of X, y and weight one after the other."""
 
-    def __init__(self, columns: int, targets: int, weighted: bool, dtype: Any, memory: int) -> None:
-        fields: list[Any] = [("X", dtype, (columns,)), ("y", np.float64, (targets,))]
-        self._weighted, self._targets = weighted, targets
-        if weighted:
+    def __init__(self, layout: Layout, dtype: Any, memory: int) -> None:
+        self._targets, self._weighted = len(layout.targets), layout.weight is not None
+        fields: list[Any] = [("X", dtype, (len(layout.names),))]
+        fields.append(("y", np.float64, (self._targets,)))
+        if self._weighted:
             fields.append(("weight", np.float64))
-        self._records = Growing(fields, memory)
+        self._records = GrowingArray(fields, memory)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -69,11 +70,11 @@ class KeptTable(KeptRows):
             records["y"] = batch.y
         if self._weighted:
             records["weight"] = batch.weight
-        self._records.add(records)
+        self._records.append(records)
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Say that no more rows come."""
-        self._records.settle()
+        self._records.finish()
 
     def take(self, places: Places) -> Batch:
         """Return the raw rows at these places."""
@@ -87,13 +88,13 @@ class KeptTable(KeptRows):
         self._records.close()
 
 
-class KeptSparse(KeptRows):
+class StoredSparse(StoredRows):
     """Sparse rows: their entries one after the other, and where each row begins."""
 
     def __init__(self, dtype: Any, memory: int) -> None:
-        self._data = Growing(dtype, memory // 2)
-        self._columns = Growing(np.int32, memory // 2)
-        self._ends, self._y = Growing(np.int64, memory), Growing(np.float64, memory)
+        self._data = GrowingArray(dtype, memory // 2)
+        self._columns = GrowingArray(np.int32, memory // 2)
+        self._ends, self._y = GrowingArray(np.int64, memory), GrowingArray(np.float64, memory)
         self.n_columns, self._entries = 0, 0
 
     def __len__(self) -> int:
@@ -103,17 +104,17 @@ class KeptSparse(KeptRows):
         """Put rows at the end."""
         X, y = batch.X, batch.y
         assert y is not None  # there is no such file without labels
-        self._data.add(X.data)
-        self._columns.add(X.indices.astype(np.int32, copy=False))
-        self._ends.add(X.indptr[1:].astype(np.int64) + self._entries)
-        self._y.add(y[:, 0])
+        self._data.append(X.data)
+        self._columns.append(X.indices.astype(np.int32, copy=False))
+        self._ends.append(X.indptr[1:].astype(np.int64) + self._entries)
+        self._y.append(y[:, 0])
         self._entries += X.nnz
         self.n_columns = max(self.n_columns, X.shape[1])
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Say that no more rows come."""
         for part in self._parts():
-            part.settle()
+            part.finish()
 
     def take(self, places: Places) -> Batch:
         """Return the raw rows at these places."""
@@ -129,7 +130,7 @@ class KeptSparse(KeptRows):
         X = sp.csr_matrix(parts, (len(index), self.n_columns))
         return Batch(X, self._y.take(index)[:, None], index)
 
-    def _parts(self) -> tuple[Growing, ...]:
+    def _parts(self) -> tuple[GrowingArray, ...]:
         return self._data, self._columns, self._ends, self._y
 
     def close(self) -> None:
@@ -138,7 +139,7 @@ class KeptSparse(KeptRows):
             part.close()
 
 
-class KeptArray(KeptRows):
+class StoredArray(StoredRows):
     """Rows of an `ArrayTable`: nothing is kept but the numbers of those that a split leaves.
 
     Parameters
@@ -166,7 +167,7 @@ class KeptArray(KeptRows):
     def add(self, batch: Batch) -> None:
         """Do nothing: the rows are in the file."""
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Do nothing."""
 
     def take(self, places: Places) -> Batch:
@@ -197,12 +198,10 @@ class KeptArray(KeptRows):
         return self._read(self.table.columns[name], rows)
 
     def _read(self, array: NDArray[Any], rows: Places) -> NDArray[Any]:
-        pages = self.table.pages
         if not isinstance(rows, slice):
-            return gathered(array, rows, pages)
+            return gather_rows(array, rows)
         found = np.array(array[rows])
-        if DROP is not None and pages is not None:
-            pages.madvise(DROP)
+        drop_pages(array)
         return found
 
     def close(self) -> None:
