@@ -65,7 +65,6 @@ FIELDS: dict[str, Hints] = {
     "FourierBasis": WAVES,
     "HarmonicsBasis": FUNCTIONS | {"law": Degrees, "heights": Array},
     "MaclaurinBasis": FUNCTIONS | {"law": Degrees, "heights": Array, "length": float},
-    "MappedRows": {"source": DataSource, "once": bool, "transform": TRANSFORMS},
     "NystroemBasis": SIZED | {"inner": CenterBasis, "mixing": Array},
     "PhaseBasis": WAVES,
     "PrecomputedBasis": CENTERS,
@@ -82,6 +81,7 @@ FIELDS: dict[str, Hints] = {
     "SketchBasis": SKETCHES,
     "SumBasis": PARTS | {"turn": int, "scales": list[float]},
     "TabulatedBasis": SIZED | {"inner": DenseBasis, "few_outputs": int},
+    "TransformedRows": {"source": DataSource, "once": bool, "transform": TRANSFORMS},
     "WhitenedBasis": {"size": int, "inner": DenseBasis, "jitter": float},
 }
 

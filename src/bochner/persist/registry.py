@@ -19,9 +19,8 @@ MODULES = {
     "data.memory_sources": "ArraySource",
     "data.transforms.missing": "Filling",
     "data.transforms.principal_components": "PrincipalComponents",
-    "data.transforms.row_normalization": "RowNormalization",
-    "data.transforms.scaling": "Scaling",
-    "data.transforms.transform": "MappedRows",
+    "data.transforms.scaling": "RowNormalization Scaling",
+    "data.transforms.transform": "TransformedRows",
     "data.transforms.warping": "Logarithm Ranks Warping",
     "estimators.automatic.costs": "Cost",
     "estimators.automatic.plan": "Plan",
@@ -117,6 +116,7 @@ MODULES = {
 
 # Names in files of earlier versions, and what they are called now.
 OLD_NAMES = {
+    "data.MappedRows": "data.TransformedRows",
     "loop.Training": "training.Training",
     "progress.Evaluation": "training.Evaluation",
     "progress.Progress": "training.Progress",

@@ -1,4 +1,4 @@
-"""Rows that were read of files, by places, in memory, in temporary files, or where they are."""
+"""Rows read from files, with random access: in memory, in temporary files, or in place."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ CHUNK_ROWS = 1 << 20
 
 
 class StoredRows(ABC):
-    """Raw rows that were read once, by their places."""
+    """Parsed rows, read by their positions."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def add(self, batch: Batch) -> None:
-        """Put rows at the end."""
+        """Append rows."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Say that no more rows come."""
+        """Prepare for reading, after the last rows."""
 
     @abstractmethod
     def take(self, places: Places) -> Batch:
-        """Return the raw rows at these places, numbered by them."""
+        """Return the rows at these positions, which are their row numbers."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give memory and files back."""
+        """Release memory and files."""
 
     def _index(self, places: Places) -> NDArray[np.int64]:
         if isinstance(places, slice):
@@ -49,7 +49,7 @@ class StoredRows(ABC):
 
 
 class StoredTable(StoredRows):
-    """Dense rows: records of X, y and weight one after the other."""
+    """Dense rows: records of X, y and weight."""
 
     def __init__(self, layout: Layout, dtype: Any, memory: int) -> None:
         self._targets, self._weighted = len(layout.targets), layout.weight is not None
@@ -63,7 +63,7 @@ class StoredTable(StoredRows):
         return len(self._records)
 
     def add(self, batch: Batch) -> None:
-        """Put rows at the end."""
+        """Append rows."""
         records = np.empty(len(batch), self._records.dtype)
         records["X"] = batch.X
         if self._targets:
@@ -73,23 +73,23 @@ class StoredTable(StoredRows):
         self._records.append(records)
 
     def finish(self) -> None:
-        """Say that no more rows come."""
+        """Prepare for reading."""
         self._records.finish()
 
     def take(self, places: Places) -> Batch:
-        """Return the raw rows at these places."""
+        """Return the rows at these positions."""
         records = self._records.take(places)
         y = np.ascontiguousarray(records["y"]) if self._targets else None
         weight = np.ascontiguousarray(records["weight"]) if self._weighted else None
         return Batch(np.ascontiguousarray(records["X"]), y, self._index(places), weight)
 
     def close(self) -> None:
-        """Give memory and file back."""
+        """Release memory and file."""
         self._records.close()
 
 
 class StoredSparse(StoredRows):
-    """Sparse rows: their entries one after the other, and where each row begins."""
+    """Sparse rows: their entries, and where each row ends."""
 
     def __init__(self, dtype: Any, memory: int) -> None:
         self._data = GrowingArray(dtype, memory // 2)
@@ -101,9 +101,9 @@ class StoredSparse(StoredRows):
         return len(self._y)
 
     def add(self, batch: Batch) -> None:
-        """Put rows at the end."""
+        """Append rows."""
         X, y = batch.X, batch.y
-        assert y is not None  # there is no such file without labels
+        assert y is not None  # svmlight files always have labels
         self._data.append(X.data)
         self._columns.append(X.indices.astype(np.int32, copy=False))
         self._ends.append(X.indptr[1:].astype(np.int64) + self._entries)
@@ -112,12 +112,12 @@ class StoredSparse(StoredRows):
         self.n_columns = max(self.n_columns, X.shape[1])
 
     def finish(self) -> None:
-        """Say that no more rows come."""
+        """Prepare for reading."""
         for part in self._parts():
             part.finish()
 
     def take(self, places: Places) -> Batch:
-        """Return the raw rows at these places."""
+        """Return the rows at these positions."""
         index = self._index(places)
         stops = self._ends.take(index)
         starts = np.where(index > 0, self._ends.take(np.maximum(index - 1, 0)), 0)
@@ -134,21 +134,21 @@ class StoredSparse(StoredRows):
         return self._data, self._columns, self._ends, self._y
 
     def close(self) -> None:
-        """Give memory and files back."""
+        """Release memory and files."""
         for part in self._parts():
             part.close()
 
 
-class StoredArray(StoredRows):
-    """Rows of an `ArrayTable`: nothing is kept but the numbers of those that a split leaves.
+class ArrayFileRows(StoredRows):
+    """Rows of an `ArrayTable`, read in place; only the positions that a split selects are stored.
 
     Parameters
     ----------
     table : ArrayTable
     stamp : Stamp
-        Of the file, by which it is seen that it has changed.
+        Size and time of the file, to detect changes.
     layout : Layout
-        Without text.
+        Columns of numbers only.
     dtype : dtype
     split : Split or None
     """
@@ -159,10 +159,10 @@ class StoredArray(StoredRows):
         self.table, self.stamp, self.layout, self.dtype = table, stamp, layout, np.dtype(dtype)
         self._columns = np.array([table.features.index(name) for name in layout.names])
         self._all = np.array_equal(self._columns, np.arange(table.X.shape[1]))
-        self._chosen = None if split is None else _chosen(split, table.n_rows)
+        self._selected = None if split is None else _selected(split, table.n_rows)
 
     def __len__(self) -> int:
-        return self.table.n_rows if self._chosen is None else len(self._chosen)
+        return self.table.n_rows if self._selected is None else len(self._selected)
 
     def add(self, batch: Batch) -> None:
         """Do nothing: the rows are in the file."""
@@ -171,8 +171,8 @@ class StoredArray(StoredRows):
         """Do nothing."""
 
     def take(self, places: Places) -> Batch:
-        """Return the raw rows at these places."""
-        self.stamp.require()
+        """Return the rows at these positions."""
+        self.stamp.require_unchanged()
         rows = self._rows(places)
         whole = self._read(self.table.X, rows)
         X = whole if self._all else whole[:, self._columns]
@@ -186,8 +186,8 @@ class StoredArray(StoredRows):
         )
 
     def _rows(self, places: Places) -> Places:
-        if self._chosen is not None:
-            return self._chosen[places]
+        if self._selected is not None:
+            return self._selected[places]
         if isinstance(places, slice) and places.step not in (None, 1):
             return self._index(places)
         return places
@@ -205,10 +205,10 @@ class StoredArray(StoredRows):
         return found
 
     def close(self) -> None:
-        """Do nothing: the file is not ours."""
+        """Do nothing: the file belongs to the user."""
 
 
-def _chosen(split: Split, rows: int) -> NDArray[np.int64]:
+def _selected(split: Split, rows: int) -> NDArray[np.int64]:
     starts = range(0, rows, CHUNK_ROWS)
     index = (np.arange(start, min(start + CHUNK_ROWS, rows)) for start in starts)
     return np.concatenate([part[split.among(part)] for part in index] or [np.empty(0, np.int64)])
