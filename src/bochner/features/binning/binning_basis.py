@@ -91,7 +91,7 @@ class BinningBasis(Basis):
 
     def settle(self) -> None:
         """Give back room that the tables have kept for more bins."""
-        each_tile(lambda r, _: self.tables[r].settle(), len(self.tables), 1)
+        each_tile(lambda r, _: self.tables[r].shrink(), len(self.tables), 1)
 
     def evaluate(
         self, code: NDArray[np.int32], weights: NDArray[Any], start: int = 0

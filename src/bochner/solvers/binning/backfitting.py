@@ -11,7 +11,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.bins.backfitting import bend, bent_sweep, carry, hand_back, sweep, weigh
+from bochner.compute.bins.backfitting import (
+    accumulate_majorizer,
+    accumulate_residuals,
+    accumulate_weights,
+    majorizer_sweep,
+    subtract_moves,
+    sweep,
+)
 from bochner.compute.pool import each_tile
 from bochner.data import Batch
 from bochner.data.storage import drop_pages
@@ -97,7 +104,7 @@ class Rows(ABC):
 
         def work(number: int, _: int) -> None:
             k, p = divmod(number, len(pieces))
-            hand_back(pieces[p], with_none[k], self.residual[k, place_of(pieces, p)])
+            subtract_moves(pieces[p], with_none[k], self.residual[k, place_of(pieces, p)])
 
         each_tile(work, len(moves) * len(pieces), 1)
 
@@ -132,7 +139,7 @@ class SquaredRows(Rows):
 
     def walk(self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table) -> None:
         """Sum up the residuals."""
-        carry(*codes, moves[k], self.residual[k, part], self.weight[part], sums[0])
+        accumulate_residuals(*codes, moves[k], self.residual[k, part], self.weight[part], sums[0])
 
     def sweep(
         self, k: int, block: GroupBlock, pull: tuple[float, float], state: BackfittingState
@@ -162,7 +169,7 @@ class SquaredRows(Rows):
     def _weights_of(self, grid: Group, count: int) -> NDArray[np.float64]:
         sums = np.zeros(count + 1)
         for p, code in enumerate(grid.pieces):
-            weigh(code, self.weight[place_of(grid.pieces, p)], sums)
+            accumulate_weights(code, self.weight[place_of(grid.pieces, p)], sums)
         return sums[:count]
 
 
@@ -201,7 +208,8 @@ class BentRows(Rows):
     def walk(self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table) -> None:
         """Sum up slopes and steepness."""
         shape = np.ascontiguousarray(self.shape[:, k])
-        bend(*codes, moves[k], self.residual[k, part], self.weight[part], shape, *sums)
+        rows = self.residual[k, part], self.weight[part]
+        accumulate_majorizer(*codes, moves[k], *rows, shape, *sums)
 
     def sweep(
         self, k: int, block: GroupBlock, pull: tuple[float, float], state: BackfittingState
@@ -210,9 +218,8 @@ class BentRows(Rows):
         starts, shape = state.basis.starts, np.ascontiguousarray(self.shape[:, k])
         room = np.empty((3, int(np.diff(starts)[block.numbers].max()) + 1))
         numbers = self.residual[k], self.weight, shape, *pull
-        return float(
-            bent_sweep(block.codes[0].T, block.numbers, starts, *numbers, state.values[k], room)
-        )
+        grids = block.codes[0].T, block.numbers, starts
+        return float(majorizer_sweep(*grids, *numbers, state.values[k], room))
 
 
 def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> Rows:

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.bins.minima import minimized
-from bochner.compute.bins.segments import TILE_ENTRIES, Column, Entries, Table, joined
+from bochner.compute.bins.minima import minimize_bins
+from bochner.compute.bins.segments import TILE_ENTRIES, Entries, GridColumn, Table, sum_parts
 from bochner.compute.pool import each_tile, sum_tiles
 from bochner.data import Batch
 from bochner.features import BinningBasis, Group
@@ -140,10 +140,10 @@ class Descent:
         return FittedRows(f, table, float(mass), float(total / mass))
 
     def steep(
-        self, rows: FittedRows, column: Column, weights: Table, height: float, l1: float
+        self, rows: FittedRows, column: GridColumn, weights: Table, height: float, l1: float
     ) -> NDArray[np.int64]:
         """Return the bins that have a weight, or |g| above `l1` so that they get one."""
-        return column.steep(rows.table, weights, l1 * rows.mass / height)
+        return column.active_bins(rows.table, weights, l1 * rows.mass / height)
 
     def sums(self, rows: FittedRows, bins: Bins) -> Table:
         """Return g and h of each bin and output."""
@@ -158,7 +158,7 @@ class Descent:
         if not len(self.y) == len(rows.f) == len(rows.table):
             raise ValueError(f"There are {len(self.y)} rows; the state is of {len(rows.f)}.")
         sums, penalty = self.sums(rows, bins), bins.penalty
-        minimum = minimized(sums, bins.weights, penalty.l1, penalty.l2)
+        minimum = minimize_bins(sums, bins.weights, penalty.l1, penalty.l2)
         rises = self._moved(rows, bins, minimum.weights - bins.weights) + minimum.paid
         if not isinstance(self.loss, Quadratic):
             rose = np.flatnonzero(rises > LEAST_RISE * rows.total)
@@ -170,7 +170,7 @@ class Descent:
         self, rows: FittedRows, bins: Bins, sums: Table, target: Table, rose: NDArray[np.int64]
     ) -> None:
         """Where the objective rose, take the curvature bound instead."""
-        few = replace(bins, entries=bins.entries.picked(rose), weights=bins.weights[rose])
+        few = replace(bins, entries=bins.entries.select(rose), weights=bins.weights[rose])
         mended = self._bounded(rows, few, sums[rose])
         self._moved(rows, few, mended - target[rose])
         target[rose] = mended
@@ -186,7 +186,7 @@ class Descent:
             self.loss.move(self.y, rows.f, self.weight, some, places, moves, self._floor, *noted)
 
         each_tile(move, len(entries), height)
-        total = joined(rises)[:, 0] / rows.mass
+        total = sum_parts(rises)[:, 0] / rows.mass
         rows.total += float(total.sum())
         return np.asarray(total)
 
@@ -196,7 +196,7 @@ class Descent:
         factor = self.loss.curvature_bound * bins.height**2 / rows.mass
         bound = factor * bins.entries.sums(self.weight[:, None], 0, 1)
         steeper = np.hstack([sums[:, :outputs], np.repeat(bound, outputs, axis=1)])
-        return minimized(steeper, bins.weights, penalty.l1, penalty.l2).weights
+        return minimize_bins(steeper, bins.weights, penalty.l1, penalty.l2).weights
 
     @property
     def _floor(self) -> float:
@@ -278,7 +278,7 @@ def opened(
 
 def all_entries(grid: Group, bins: int) -> Entries:
     """Return all rows of a grid with their bins; rows without one are left out."""
-    return Column(grid.code, bins).picked(np.arange(bins))
+    return GridColumn(grid.code, bins).select(np.arange(bins))
 
 
 def open_with(state: CoordinateDescentState, descent: Descent, bins: Bins) -> float:
@@ -287,7 +287,7 @@ def open_with(state: CoordinateDescentState, descent: Descent, bins: Bins) -> fl
         state.rows = descent.rows_at(np.tile(state.constant, (len(descent.y), 1)))
         state.reach = None if state.at_zero else np.tile(state.intercept, (len(descent.y), 1))
     sums, penalty = descent.sums(state.rows, bins), bins.penalty
-    minimum = minimized(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)
+    minimum = minimize_bins(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)
     state.first_fall += minimum.fall
     state.steepest = max(state.steepest, minimum.steepest)
     if state.reach is not None:
@@ -339,10 +339,10 @@ def _steep(
 ) -> Active:
     assert state.rows is not None
     weights, height = state.weights[state.place(grid)], state.basis.height
-    column, numbers = Column(grid.code, len(weights)), np.arange(len(weights))
+    column, numbers = GridColumn(grid.code, len(weights)), np.arange(len(weights))
     if penalty.l1 > 0.0:
         numbers = descent.steep(state.rows, column, weights, height, penalty.l1)
-    return Active(numbers, column.picked(numbers))
+    return Active(numbers, column.select(numbers))
 
 
 def _each(work: Callable[[Group], Active], grids: list[Group]) -> list[Active]:
