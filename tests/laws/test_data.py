@@ -27,7 +27,7 @@ from bochner.data import (
     scaled,
     shuffled,
 )
-from bochner.data import transform as transform_module
+from bochner.data.transforms import transform as transform_module
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from bochner.data import (
     as_source,
     open_source,
 )
-from bochner.features.codes.store import Store
+from bochner.data.storage import ArrayStore
 
 N_ROWS = 2_000
 KEPT = ["memory", "disk", "no"]
@@ -245,7 +245,7 @@ def test_a_full_disk_is_an_error_with_a_remedy(tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("bochner.data.files.storage.growing._write", full)
+    monkeypatch.setattr("bochner.data.storage._write", full)
     with pytest.raises(OSError, match="TMPDIR"):
         open_source(written(tmp_path, "a,y\n1,2\n3,4\n"), "y", keep="disk")
 
@@ -343,7 +343,7 @@ def test_results_do_not_depend_on_chunks(folder, trees, monkeypatch):
 
 def test_columns_of_kept_codes_stay_contiguous_on_disk():
     codes = np.asfortranarray(np.arange(60, dtype=np.int32).reshape(20, 3))[:13]
-    kept = Store(memory=0).put(codes)
+    kept = ArrayStore(memory=0).put(codes)
     assert isinstance(kept, np.memmap)
     assert kept[:, 1].flags.c_contiguous
     np.testing.assert_array_equal(kept, codes)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bochner.compute import csv_fields
+from bochner.compute.text import csv as csv_fields
 from bochner.data.files.formats import blocks
 from bochner.data.files.formats.chunk import UnreadableFile
 from bochner.data.files.formats.csv import CsvFile

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 from sklearn.svm import LinearSVC
 
-from bochner.compute.bins.segments import Column
+from bochner.compute.bins.segments import GridColumn
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import Binning, Encoded
@@ -209,16 +209,16 @@ def test_steep_bins_and_their_rows_are_found(outputs):
     bins = rng.integers(-1, count, 150_000).astype(np.int32)
     table = rng.normal(size=(len(bins), 2 * outputs)).astype(np.float32)
     weights = np.where(rng.random((count, outputs)) < 0.1, 1.0, 0.0)
-    column, slopes = Column(bins, count), np.zeros((count, outputs))
+    column, slopes = GridColumn(bins, count), np.zeros((count, outputs))
     np.add.at(slopes, bins[bins >= 0], table[bins >= 0, :outputs].astype(float))
-    numbers = column.steep(table, weights, 60.0)
+    numbers = column.active_bins(table, weights, 60.0)
     expected = np.flatnonzero(((np.abs(slopes) > 60.0) | (weights != 0)).any(axis=1))
     assert 0 < len(expected) < count
     np.testing.assert_array_equal(numbers, expected)
-    entries = column.picked(numbers)
+    entries = column.select(numbers)
     np.testing.assert_array_equal(entries.rows, np.flatnonzero(np.isin(bins, numbers)))
     np.testing.assert_array_equal(numbers[entries.bins], bins[entries.rows])
-    few = entries.picked(np.array([0, 2]))
+    few = entries.select(np.array([0, 2]))
     np.testing.assert_array_equal(few.rows, np.flatnonzero(np.isin(bins, numbers[[0, 2]])))
     np.testing.assert_array_equal(numbers[[0, 2]][few.bins], bins[few.rows])
 

@@ -1,1 +1,1 @@
-"""The only compiled loops and the only threads: tiles, vector mathematics, random numbers."""
+"""All threads and compiled loops: tiles, linear algebra, parsing, bins, random numbers."""

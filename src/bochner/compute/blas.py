@@ -1,4 +1,4 @@
-"""BLAS held to one thread, where the threads of the pool share the work."""
+"""Limit BLAS to one thread while the pool's threads share the work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 @contextmanager
 def single_blas() -> Iterator[None]:
-    """Hold BLAS to one thread in this context."""
+    """Limit BLAS to one thread in this context."""
     own = _blas.hold()
     try:
         yield
@@ -23,10 +23,10 @@ def single_blas() -> Iterator[None]:
 
 
 class _Blas:
-    """The BLAS libraries, held to one thread.
+    """The BLAS libraries, limited to one thread.
 
-    Some count their threads for each calling thread: every holder sets and restores its own
-    number. In the others there is one number for all: the first holder sets it, and the last one
+    Some count their threads separately for each calling thread: every holder sets and restores its
+    own number. Others have one number for all threads: the first holder sets it, and the last one
     to leave, perhaps in another thread, restores it.
     """
 
@@ -36,7 +36,7 @@ class _Blas:
 
     @cached_property
     def libraries(self) -> tuple[list[Any], list[Any]]:
-        """Those with a number for all threads, and those with one for each; found once."""
+        """Libraries with a common number of threads, and those with one for each thread."""
         blas = ThreadpoolController().select(user_api="blas").lib_controllers
         each = [library for library in blas if _counts_for_each_thread(library)]
         return [library for library in blas if library not in each], each
@@ -63,7 +63,7 @@ def _counts_for_each_thread(library: Any) -> bool:
 
 
 def _limited(libraries: list[Any]) -> list[tuple[Any, int]]:
-    """Hold libraries to one thread, and return what there was before."""
+    """Limit libraries to one thread and return their previous numbers."""
     found = [(library, library.get_num_threads()) for library in libraries]
     _restore([(library, 1) for library in libraries])
     return found
@@ -71,8 +71,8 @@ def _limited(libraries: list[Any]) -> list[tuple[Any, int]]:
 
 def _restore(numbers: list[tuple[Any, int]]) -> None:
     for library, number in numbers:
-        # threadpoolctl 3.8 lets only the thread that came first change OpenBLAS and ignores the
-        # others; here the one that restores need not be the one that limited.
+        # threadpoolctl 3.8 lets only the first thread change OpenBLAS and ignores others; here
+        # another thread may restore the number.
         free = getattr(library, "clear_controlling_thread", lambda force: None)
         free(force=True)
         library.set_num_threads(number)
@@ -80,7 +80,7 @@ def _restore(numbers: list[tuple[Any, int]]) -> None:
 
 
 def _begin() -> None:
-    """Start anew: in a forked process nobody would open a lock that was shut."""
+    """Reset: a forked process may inherit a lock that no thread releases."""
     global _blas
     _blas = _Blas()
 

@@ -1,4 +1,4 @@
-"""Loops in machine code that are compiled, or read from the cache, when they are first called."""
+"""Loops in machine code, compiled or read from the cache at their first call."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Function = Callable[..., Any]
 def compiled(*signatures: str, **options: Any) -> Callable[[Function], Function]:
     """Compile the decorated loop for the Numba `signatures`, without the GIL, at its first call.
 
-    Products and sums may contract into one rounding, so that they vectorise well; no option lets
-    LLVM assume that there is no NaN, because a NaN must come out where one went in.
+    Products and sums may be contracted to one rounding, which vectorises well. LLVM may not assume
+    that there is no NaN: a NaN in the input must appear in the result.
     """
     options = {"nogil": True, "cache": True, "fastmath": {"contract"}} | options
     return lambda function: Compiled(function, signatures, options)
 
 
 class Compiled:
-    """A function that becomes machine code when it is first called.
+    """A function that is compiled at its first call.
 
-    Numba takes longer to import than the rest of the library, hence the delay.
+    The delay keeps `import bochner` fast: Numba takes longer to import than the rest.
     """
 
     __name__: str
@@ -42,7 +42,7 @@ class Compiled:
         return code(*arguments)
 
     def compile(self) -> Function:
-        """Return the machine code; only the first of several threads that ask makes it."""
+        """Return the machine code; of several threads only the first compiles it."""
         with self.lock:
             if self.code is None:
                 self.code = self._machine_code()
@@ -57,7 +57,7 @@ class Compiled:
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
-            # Neither the package's folder nor the user's cache folder can be written to.
+            # Neither the package's folder nor the user's cache folder is writable.
             uncached = self.options | {"cache": False}
             code = numba.njit(list(self.signatures), **uncached)(self.function)
         return code  # type: ignore[no-any-return]
@@ -68,9 +68,9 @@ class Compiled:
 
 @cache
 def _let_loops_call_loops() -> None:
-    """Tell Numba that a `Compiled` in a compiled loop is a call of its machine code.
+    """Register `Compiled` with Numba, so that a compiled loop can call another.
 
-    Keep the two in one file: the cache of the caller looks at its own file only.
+    Keep both in one file: the cache of the caller checks only its own file for changes.
     """
     from numba import types
     from numba.extending import typeof_impl

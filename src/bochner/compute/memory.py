@@ -1,4 +1,4 @@
-"""The memory budget: how many bytes may be spent on what could be computed again."""
+"""The memory budget: how many bytes may hold values that could be computed again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
-UNKNOWN = 2 * 1024**3  # assumed to be free where the system does not tell
+UNKNOWN = 2 * 1024**3  # assumed if the system does not say
 
 
 BINARY_UNITS = {f"{unit}i": 1024**power for power, unit in enumerate("kmgt", start=1)}
@@ -24,7 +24,7 @@ GROUPS = Path("/sys/fs/cgroup")
 
 
 def memory_budget(given: int | str | None = None) -> int:
-    """Return a number of bytes: half of what is free for None, or what was given.
+    """Return a number of bytes: the given one, or half of the free memory for None.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def memory_budget(given: int | str | None = None) -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes that this process can still take without swapping."""
+    """Return the bytes that this process can still allocate without swapping."""
     return max(0, min([_free_in_system(), *_free_in_groups()]))
 
 
@@ -77,7 +77,7 @@ def _free_pages() -> int:
 
 
 def _free_in_groups() -> Iterator[int]:
-    """Yield what the control groups of this process (containers) leave free; Linux only."""
+    """Yield the free memory of the control groups of this process (containers); Linux only."""
     for folder in _groups():
         for limit, usage, idle in (
             ("memory.max", "memory.current", "inactive_file"),
@@ -86,7 +86,7 @@ def _free_in_groups() -> Iterator[int]:
             try:
                 most, used = (int((folder / name).read_text()) for name in (limit, usage))
                 yield most - used + _idle(folder, idle)
-            except (OSError, ValueError):  # there is no such file, or it says "max": no limit
+            except (OSError, ValueError):  # no such file, or "max": no limit
                 continue
 
 
@@ -106,17 +106,17 @@ def _groups() -> Iterator[Path]:
 
 
 def _idle(folder: Path, name: str) -> int:
-    """Return the bytes of cached files, which count as used but are given up when needed."""
+    """Return the bytes of cached files, which count as used but can be reclaimed."""
     words = (folder / "memory.stat").read_text().split()
     return int(words[words.index(name) + 1])
 
 
 def release_freed() -> None:
-    """Return freed memory to the system, as far as pyarrow and the C library can.
+    """Return freed memory to the system, as far as pyarrow and the C library support it.
 
-    What reading has left counts as memory of the process, and a fit has no use for it.
+    Otherwise memory that was used for reading counts as memory of the process during the fit.
     """
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].default_memory_pool().release_unused()
-    with suppress(AttributeError, OSError):  # the GNU C library has it, others do not
+    with suppress(AttributeError, OSError):  # only the GNU C library has it
         ctypes.CDLL(None).malloc_trim(0)

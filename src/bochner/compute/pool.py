@@ -1,4 +1,4 @@
-"""The one pool of threads: work on tiles of rows, with BLAS held to one thread meanwhile."""
+"""The pool of threads, which works on tiles of rows while BLAS uses one thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bochner.compute.blas import single_blas
 
 Work = Callable[[int, int], Any]
-MOST_THREADS = 1024  # threads start when they are needed, so a high ceiling costs nothing
+MOST_THREADS = 1024  # threads start on demand, so a high limit costs nothing
 
 _thread_limit: ContextVar[int | None] = ContextVar("thread_limit", default=None)
 _inside_tile: ContextVar[bool] = ContextVar("inside_tile", default=False)
@@ -39,39 +39,39 @@ def threads(n_jobs: int | None) -> Iterator[None]:
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may run on."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def thread_count() -> int:
-    """Return the number of threads that a call may use here and now."""
+    """Return the number of threads that a call may use now."""
     return 1 if _inside_tile.get() else _thread_limit.get() or available_cores()
 
 
 def each_tile(work: Work, rows: int, tile: int) -> None:
     """Call work(start, stop) for every tile [start, stop) of range(rows), on the pool.
 
-    The tiles are handed out in order and must write to different places; then the result does
-    not depend on the number of threads. Calls from within a tile run in the calling thread,
-    unless the walk has a single tile.
+    Tiles are taken in order and must write to different memory; then the result does not depend on
+    the number of threads. Calls from within a tile run in the calling thread, unless there is a
+    single tile.
     """
     if 0 < rows <= tile:
         with single_blas():
             work(0, rows)
         return
-    walk = _Walk(work, rows, tile)
+    task = _Task(work, rows, tile)
     helpers = min(thread_count(), -(-rows // tile), MOST_THREADS) - 1
     try:
         for _ in range(helpers):
-            walk.call(_idle_helper())
-        walk.run()
-        walk.close()
-    finally:  # also of an error or a Ctrl-C: nobody may go on writing when the caller does
-        walk.stopped = True
-        walk.close()
-    walk.raise_error()
+            task.call(_idle_helper())
+        task.run()
+        task.close()
+    finally:  # after errors and Ctrl-C, too: no helper may write once the call has returned
+        task.stopped = True
+        task.close()
+    task.raise_error()
 
 
 def sum_tiles(work: Work, rows: int, tile: int, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -96,10 +96,10 @@ def sum_tiles(work: Work, rows: int, tile: int, shape: tuple[int, ...]) -> NDArr
     return total
 
 
-class _Walk:
-    """The tiles of one call, taken one by one by the threads that share them.
+class _Task:
+    """The tiles of one call, shared by several threads.
 
-    `called` are the helpers that were asked; the lock `left` is held while some are inside.
+    `called` are the helper threads that were asked; the lock `left` is held while some are at work.
     """
 
     def __init__(self, work: Work, rows: int, tile: int) -> None:
@@ -110,7 +110,7 @@ class _Walk:
         self.error: BaseException | None = None
 
     def call(self, helper: _Helper) -> None:
-        """Call a helper, into the caller's context: what was said by np.errstate is part of it."""
+        """Ask a helper to join, in a copy of the caller's context (np.errstate is part of it)."""
         self.called.append(helper)
         helper.call(self, copy_context())
 
@@ -128,7 +128,7 @@ class _Walk:
             _inside_tile.reset(token)
 
     def raise_error(self) -> None:
-        """Raise what a helper has met; kept here, it would keep alive all that the walk knows."""
+        """Raise the error of a helper and drop it: its traceback refers to all data of the task."""
         error, self.error = self.error, None
         if error is not None:
             try:
@@ -142,7 +142,7 @@ class _Walk:
             return start
 
     def enter(self) -> bool:
-        """Let a helper in, unless it comes too late."""
+        """Register a helper; False if the task is closed."""
         with self.lock:
             if self.closed:
                 return False
@@ -152,14 +152,14 @@ class _Walk:
             return True
 
     def leave(self) -> None:
-        """Let a helper out."""
+        """Unregister a helper."""
         with self.lock:
             self.helpers -= 1
             if self.helpers == 0:
                 self.left.release()
 
     def close(self) -> None:
-        """Let no more helpers in, and wait until there are none."""
+        """Admit no more helpers and wait for those at work."""
         with self.lock:
             self.closed = True
         while self.called:
@@ -169,37 +169,37 @@ class _Walk:
             try:
                 with self.left:
                     break
-            except KeyboardInterrupt as error:  # it has to wait: tiles are being written
+            except KeyboardInterrupt as error:  # wait: helpers are still writing
                 interrupt = error
         if interrupt is not None:
             raise interrupt
 
 
 class _Helper:
-    """A thread that waits to be called to a walk.
+    """A thread that waits for tasks.
 
-    The executor of the standard library takes 0.1 ms to have a thread at work, twice as long: as
-    long as many a tile takes.
+    An executor of the standard library takes 0.1 ms to start work, twice as long as this; many
+    tiles take no longer.
     """
 
     def __init__(self) -> None:
-        self.job: tuple[_Walk, Context] | None = None
+        self.job: tuple[_Task, Context] | None = None
         self.lock, self.awake, self.called = Lock(), False, Lock()
         self.called.acquire()
         Thread(target=self._live, name="bochner", daemon=True).start()
 
-    def call(self, walk: _Walk, context: Context) -> None:
-        """Have the thread share a walk."""
+    def call(self, task: _Task, context: Context) -> None:
+        """Let the thread join a task."""
         with self.lock:
-            self.job = walk, context
+            self.job = task, context
             if not self.awake:
                 self.awake = True
                 self.called.release()
 
-    def dismiss(self, walk: _Walk) -> None:
-        """Call off a call that the thread has not yet followed."""
+    def dismiss(self, task: _Task) -> None:
+        """Cancel a call that the thread has not followed yet."""
         with self.lock:
-            if self.job is not None and self.job[0] is walk:
+            if self.job is not None and self.job[0] is task:
                 self.job = None
                 _idle.append(self)
 
@@ -210,21 +210,21 @@ class _Helper:
                 pass
 
     def _help(self) -> bool:
-        """Share a walk if there is one. Nothing of it may be held on to: it may be a matrix."""
+        """Join a task if there is one. Keep no reference to it: it may hold a large matrix."""
         with self.lock:
             if self.job is None:
                 self.awake = False
                 return False
-            (walk, context), self.job = self.job, None
-        entered = walk.enter()
+            (task, context), self.job = self.job, None
+        entered = task.enter()
         if entered:
             try:
-                context.run(walk.run)
+                context.run(task.run)
             except BaseException as error:
-                walk.error = error
-        _idle.append(self)  # before the caller goes on, since it may call again at once
+                task.error = error
+        _idle.append(self)  # before the caller returns, since it may call again at once
         if entered:
-            walk.leave()
+            task.leave()
         return True
 
 
@@ -236,7 +236,7 @@ def _idle_helper() -> _Helper:
 
 
 def _begin() -> None:
-    """Start without threads: they do not live on in a forked process."""
+    """Start without threads: they do not exist in a forked process."""
     global _idle
     _idle = deque()
 

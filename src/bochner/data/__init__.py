@@ -1,11 +1,11 @@
-"""Rows in batches, from arrays or streams, and wrappers that shuffle, scale and read ahead."""
+"""Sources of rows in batches, and wrappers that transform, shuffle, hold out and read ahead."""
 
 from bochner.data.batch import Batch, Rows
 from bochner.data.files.file_source import FileSource
 from bochner.data.files.open_source import open_source
+from bochner.data.files.parsing import SkippedRows
 from bochner.data.files.schema.first_pass import ReadingProgress
 from bochner.data.files.schema.schema import Schema
-from bochner.data.files.schema.summary import SkippedRows
 from bochner.data.files.split import Split
 from bochner.data.held_out import HeldOut, hold_out
 from bochner.data.memory_sources import ArraySource, IteratorSource, as_source
@@ -15,10 +15,11 @@ from bochner.data.source import DataSource, RandomAccess, Stream, even_cut
 from bochner.data.synthetic import RadialWave
 from bochner.data.transforms.missing import Filling
 from bochner.data.transforms.principal_components import PrincipalComponents, principal_components
-from bochner.data.transforms.row_normalization import RowNormalization, row_normalized
-from bochner.data.transforms.scaling import Scaling, scaled
-from bochner.data.transforms.transform import Mapped, Transform, mapped
+from bochner.data.transforms.scaling import RowNormalization, Scaling, row_normalized, scaled
+from bochner.data.transforms.transform import Transform, TransformedSource, mapped
 from bochner.data.transforms.warping import Logarithm, Ranks, Warping
+
+Mapped = TransformedSource  # its earlier name, still exported
 
 __all__ = [
     "ArraySource",
@@ -45,6 +46,7 @@ __all__ = [
     "Split",
     "Stream",
     "Transform",
+    "TransformedSource",
     "Warping",
     "as_source",
     "even_cut",

@@ -1,4 +1,4 @@
-"""Batch: some rows with their targets, row numbers and weights, checked once."""
+"""Batch: rows with their targets, row numbers and weights, validated once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = Any  # a 2-d array of numbers, or SciPy CSR rows
 
 @dataclass(frozen=True, eq=False)
 class Batch(Validated):
-    """Rows `X`, targets `y` (None if there are none), row numbers `index`, weights (None: all 1).
+    """Rows `X`, targets `y` (None if absent), row numbers `index`, weights (None: all 1).
 
     >>> batch = Batch(np.eye(3), np.array([1.0, 2.0, 3.0]), np.arange(3))
     >>> len(batch), batch[1:].y
@@ -56,7 +56,7 @@ class Batch(Validated):
 
     @staticmethod
     def join(batches: Sequence[Batch]) -> Batch:
-        """Stack batches, in order."""
+        """Stack batches in order."""
         if len(batches) == 1:
             return batches[0]
         return Batch(
@@ -76,20 +76,20 @@ def _stack_rows(parts: Sequence[Rows]) -> Rows:
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
-def settle(X: Any, y: Any, weight: Any, first_row: int = 0, where: str = "X") -> Batch:
-    """Return rows as a batch numbered from `first_row`; `where` names them in errors."""
-    X = settle_rows(X, where)
+def make_batch(X: Any, y: Any, weight: Any, first_row: int = 0, where: str = "X") -> Batch:
+    """Return validated rows as a batch, numbered from `first_row`; errors call them `where`."""
+    X = _check_rows(X, where)
     n_rows = X.shape[0]
     return Batch(
         X,
-        None if y is None else _aligned(np.asarray(y), n_rows, "y", where),
+        None if y is None else _check_length(np.asarray(y), n_rows, "y", where),
         np.arange(first_row, first_row + n_rows, dtype=np.int64),
-        None if weight is None else _settle_weight(weight, n_rows, where),
+        None if weight is None else _check_weight(weight, n_rows, where),
     )
 
 
-def settle_rows(X: Any, where: str = "X") -> Rows:
-    """Return a 2-d array of numbers as it is, sparse rows as canonical CSR."""
+def _check_rows(X: Any, where: str = "X") -> Rows:
+    """Return a 2-d array of numbers unchanged, sparse rows as canonical CSR."""
     X = _canonical(X.tocsr()) if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
@@ -104,7 +104,7 @@ def settle_rows(X: Any, where: str = "X") -> Rows:
 
 
 def _canonical(X: Any) -> Any:
-    """Sum entries stored twice, in a copy: squares and maxima of parts are not those of sums."""
+    """Sum duplicate entries, in a copy."""
     if X.ndim != 2 or X.has_canonical_format:
         return X
     X = X.copy()
@@ -112,7 +112,7 @@ def _canonical(X: Any) -> Any:
     return X
 
 
-def _aligned(array: NDArray[Any], n_rows: int, name: str, where: str) -> NDArray[Any]:
+def _check_length(array: NDArray[Any], n_rows: int, name: str, where: str) -> NDArray[Any]:
     if array.ndim == 0 or len(array) != n_rows:
         raise ValueError(
             f"{name} must have one entry for each row of {where}, {n_rows}; "
@@ -121,8 +121,8 @@ def _aligned(array: NDArray[Any], n_rows: int, name: str, where: str) -> NDArray
     return array
 
 
-def _settle_weight(weight: Any, n_rows: int, where: str) -> NDArray[np.float64]:
-    array = _aligned(np.asarray(weight, dtype=np.float64), n_rows, "weight", where)
+def _check_weight(weight: Any, n_rows: int, where: str) -> NDArray[np.float64]:
+    array = _check_length(np.asarray(weight, dtype=np.float64), n_rows, "weight", where)
     if array.ndim != 1:
         raise ValueError(f"weight must be 1-d, one number a row; got shape {array.shape}.")
     return array

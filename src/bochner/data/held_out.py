@@ -1,4 +1,4 @@
-"""HeldOut: a source without some of its rows, which are kept to judge what is learned."""
+"""HeldOut: a source without the rows that are held out for evaluation."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bochner.data.source import DataSource, RandomAccess, Stream
 CHUNK_ROWS = 65_536
 
 
-class Draw:
-    """Which rows are held out: row i if hash(seed, i) < share * 2^64, and the first `most` of them.
+class HeldOutRule:
+    """Hold out row i if hash(seed, i) < share * 2^64, but only the first `most` such rows.
 
     This depends on the row number alone, so it is the same in every pass, order and batch size.
 
-    >>> draw = Draw(share=0.5, most=3, seed=0)
-    >>> len(draw.below(1_000))
+    >>> rule = HeldOutRule(share=0.5, most=3, seed=0)
+    >>> len(rule.below(1_000))
     3
     """
 
@@ -46,27 +46,27 @@ class Draw:
         """Return which of these row numbers are held out."""
         numbers = self.below(int(index.max(initial=-1)) + 1)
         last = numbers[-1] if len(numbers) > 0 else -1
-        return self._drawn(index) & (index <= last)
+        return self._selected(index) & (index <= last)
 
     def _count(self, stop: int) -> None:
         chunk = np.arange(self._counted, stop, dtype=np.int64)
-        self._numbers = np.append(self._numbers, chunk[self._drawn(chunk)])[: self.most]
+        self._numbers = np.append(self._numbers, chunk[self._selected(chunk)])[: self.most]
         self._counted = stop
 
-    def _drawn(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _selected(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         return np.asarray(row_hash(self.seed, index) < self._bound)
 
 
 class HeldOut(DataSource):
-    """The rows of `source` that are not held out, under their own numbers; made by `hold_out`.
+    """The rows of `source` that are not held out, with their row numbers; made by `hold_out`.
 
     Parameters
     ----------
     source : DataSource
     share : float
-        The chance of a row to be held out, in [0, 1).
+        The probability that a row is held out, in [0, 1).
     most : int
-        At most so many rows are held out, the first in row order.
+        The largest number of held-out rows; the first in row order are used.
     seed : int
 
     Examples
@@ -82,7 +82,7 @@ class HeldOut(DataSource):
     def __init__(self, source: DataSource, share: float, most: int, seed: int) -> None:
         self.source = source
         self.once = source.once
-        self.draw = Draw(share, most, seed)
+        self.rule = HeldOutRule(share, most, seed)
 
     @property
     def n_columns(self) -> int:
@@ -95,7 +95,7 @@ class HeldOut(DataSource):
 
 
 class HeldOutRows(HeldOut, RandomAccess):
-    """Held-out rows of a source with random access, which the remaining rows keep."""
+    """Rows with random access, of which some are held out."""
 
     source: RandomAccess
 
@@ -105,7 +105,7 @@ class HeldOutRows(HeldOut, RandomAccess):
         return self.source.n_rows - len(self._held)
 
     def take(self, places: slice | NDArray[np.int64]) -> Batch:
-        """Return the remaining rows at these places."""
+        """Return the remaining rows at these positions."""
         if isinstance(places, slice):
             places = np.arange(*places.indices(self.n_rows), dtype=np.int64)
         # Before held-out row number k there are held[k] - k remaining ones.
@@ -118,11 +118,11 @@ class HeldOutRows(HeldOut, RandomAccess):
 
     @property
     def _held(self) -> NDArray[np.int64]:
-        return self.draw.below(self.source.n_rows)
+        return self.rule.below(self.source.n_rows)
 
 
 class HeldOutStream(HeldOut, Stream):
-    """Held-out rows of a stream, collected as they pass by."""
+    """A stream of which some rows are held out; they are collected as they are read."""
 
     def __init__(self, source: DataSource, share: float, most: int, seed: int) -> None:
         super().__init__(source, share, most, seed)
@@ -130,14 +130,14 @@ class HeldOutStream(HeldOut, Stream):
 
     @property
     def n_rows(self) -> int | None:
-        """The number of remaining rows, if the source knows its own."""
+        """The number of remaining rows, if the source knows its number of rows."""
         n_rows = self.source.n_rows
-        return None if n_rows is None else n_rows - len(self.draw.below(n_rows))
+        return None if n_rows is None else n_rows - len(self.rule.below(n_rows))
 
     def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
-        """Give the remaining rows of the source's batches and collect the others."""
+        """Yield the remaining rows of the source's batches and collect the others."""
         for batch in self.source.batches(size, seed, pass_):
-            held = self.draw.among(batch.index)
+            held = self.rule.among(batch.index)
             if held.any():
                 self._collect(batch[held])
                 batch = batch[~held]
@@ -146,18 +146,18 @@ class HeldOutStream(HeldOut, Stream):
     def sample(self, size: int, seed: int = 0) -> Batch:
         """Return the remaining rows of the source's sample."""
         batch = self.source.sample(size, seed)
-        return batch[~self.draw.among(batch.index)]
+        return batch[~self.rule.among(batch.index)]
 
     def held_out(self) -> Batch | None:
-        """Return the held-out rows that have passed by so far, in row order."""
-        collected = list(self._collected)  # a thread that reads ahead may be adding to it
+        """Return the held-out rows read so far, in row order."""
+        collected = list(self._collected)  # a prefetching thread may append to it
         if not collected:
             return None
         rows = Batch.join(collected)
         return rows[np.argsort(rows.index)]
 
     def _collect(self, held: Batch) -> None:
-        """Keep rows that have not passed by before."""
+        """Keep the rows that are new."""
         known = [batch.index for batch in self._collected]
         new = ~np.isin(held.index, np.concatenate(known)) if known else slice(None)
         if len(fresh := held[new]) > 0:
@@ -165,7 +165,7 @@ class HeldOutStream(HeldOut, Stream):
 
 
 def hold_out(source: DataSource, share: float, most: int, seed: int) -> HeldOut:
-    """Hold rows of a source out; random access is kept. See `HeldOut`."""
+    """Hold out rows of a source; a source with random access keeps it. See `HeldOut`."""
     if isinstance(source, RandomAccess):
         return HeldOutRows(source, share, most, seed)
     return HeldOutStream(source, share, most, seed)

@@ -1,4 +1,4 @@
-"""Rows of arrays and of iterables as sources."""
+"""Sources of rows in arrays and in iterables of blocks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.data.batch import Batch, settle
-from bochner.data.source import DataSource, RandomAccess, Reader, Stream
+from bochner.data.batch import Batch, make_batch
+from bochner.data.source import DataSource, RandomAccess, Stream
 
 
 @dataclass(init=False, eq=False, repr=False)
 class ArraySource(RandomAccess):
-    """The rows of one array, in their order; the array is never copied as a whole.
+    """The rows of an array, in their order; the array is never copied as a whole.
 
     Parameters
     ----------
     X : array of shape (n_rows, n_columns) or SciPy sparse matrix
-        Numbers of any dtype, kept as they are; also `numpy.memmap`. Sparse formats other than CSR
+        Numbers of any dtype, not converted; also `numpy.memmap`. Sparse formats other than CSR
         are converted once.
     y : array of n_rows targets (or rows of targets), optional
     weight : array of n_rows weights, optional
@@ -36,7 +36,7 @@ class ArraySource(RandomAccess):
     rows: Batch
 
     def __init__(self, X: Any, y: Any = None, weight: Any = None) -> None:
-        self.rows = settle(X, y, weight)
+        self.rows = make_batch(X, y, weight)
 
     @property
     def n_columns(self) -> int:
@@ -49,25 +49,24 @@ class ArraySource(RandomAccess):
         return len(self.rows)
 
     def take(self, places: slice | NDArray[np.int64]) -> Batch:
-        """Return the rows at these places; a slice of a dense array is a view."""
+        """Return the rows at these positions; a slice of a dense array is a view."""
         return self.rows[places]
 
 
 class IteratorSource(Stream):
-    """Rows from blocks `X`, `(X, y)` or `(X, y, weight)` of any sizes, numbered as they come.
+    """Rows from blocks `X`, `(X, y)` or `(X, y, weight)` of any sizes, numbered in sequence.
 
-    The batches do not depend on how the rows are blocked, and no more than the blocks that a batch
-    reaches into are held. An iterator or generator (`iter(blocks) is blocks`) can be read `once`:
-    a further call of `batches` goes on where the last one stopped, also when a `start` is given,
-    and gives nothing at the end. A list, or an object whose `__iter__` opens the data anew, is
-    read from its beginning in each pass, and a `start` is reached by reading up to it.
+    Batches do not depend on the block sizes, and only the blocks that a batch overlaps are held in
+    memory. An iterator or generator (`iter(blocks) is blocks`) can be read `once`: each call of
+    `batches` continues after the last row, ignores `start`, and yields nothing at the end. A list,
+    or an object whose `__iter__` reopens the data, is read from the beginning in each pass;
+    batches before `start` are read and discarded.
 
     Parameters
     ----------
     blocks : iterable of blocks
-        All dense or all sparse, with the same columns. Each must be an array of its own, not a
-        buffer that is filled again. Rows get the dtype of the first block, float64 if that is not
-        a floating one.
+        All dense or all sparse, with the same columns. Each must be a new array, not a reused
+        buffer. Rows get the dtype of the first block, float64 if that is not floating.
 
     Examples
     --------
@@ -83,7 +82,7 @@ class IteratorSource(Stream):
 
     @property
     def n_columns(self) -> int:
-        """The number of columns, from the first block."""
+        """The number of columns of the first block."""
         if self._n_columns is None:
             self.sample(1)
         assert self._n_columns is not None
@@ -91,27 +90,24 @@ class IteratorSource(Stream):
 
     @property
     def n_rows(self) -> None:
-        """Not known before the end."""
+        """None: unknown before the end."""
         return None
 
     def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
-        """Give the blocks as they come, numbered and checked against the first one."""
-        first: _Kind | None = None
+        """Yield the blocks as batches; all must have the format of the first."""
+        first: _BlockFormat | None = None
         n_rows = 0
         for number, block in enumerate(self.blocks):
-            piece = _settle_block(block, n_rows, number)
-            first = first or _Kind.of(piece)
-            first.require(_Kind.of(piece), number)
+            piece = _block_batch(block, n_rows, number)
+            first = first or _BlockFormat.of(piece)
+            first.require(_BlockFormat.of(piece), number)
             self._n_columns = first.columns
             n_rows += len(piece)
             yield first.cast(piece)
 
     def sample(self, size: int, seed: int = 0) -> Batch:
-        """Return the first rows; of what can be read once, the next ones, which come again."""
-        if self.once and self._reader is None:
-            self._reader = Reader(self.pieces(size, seed, 0))
-        reader = Reader(self.pieces(size, seed, 0)) if self._reader is None else self._reader
-        batch = reader.peek(size)
+        """Return the first rows; of an iterator the next rows, which batches still contain."""
+        batch = self._peek(size, seed)
         if batch is None:
             raise ValueError(
                 "A sample needs at least one row, but the iterator of blocks has none (left). "
@@ -120,19 +116,19 @@ class IteratorSource(Stream):
         return batch
 
 
-def _settle_block(block: Any, first_row: int, number: int) -> Batch:
+def _block_batch(block: Any, first_row: int, number: int) -> Batch:
     parts = block if isinstance(block, tuple) else (block,)
     if not 1 <= len(parts) <= 3:
         raise ValueError(
             f"Block {number} must be X, (X, y) or (X, y, weight); got a tuple of {len(parts)}."
         )
     X, y, weight = (*parts, None, None)[:3]
-    return settle(X, y, weight, first_row, where=f"block {number}")
+    return make_batch(X, y, weight, first_row, where=f"block {number}")
 
 
 @dataclass(frozen=True)
-class _Kind:
-    """What all blocks have in common."""
+class _BlockFormat:
+    """The properties that all blocks share."""
 
     rows: str
     columns: int
@@ -141,8 +137,8 @@ class _Kind:
     dtype: np.dtype[Any] = field(compare=False)
 
     @staticmethod
-    def of(piece: Batch) -> _Kind:
-        return _Kind(
+    def of(piece: Batch) -> _BlockFormat:
+        return _BlockFormat(
             "sparse" if sp.issparse(piece.X) else "dense",
             piece.X.shape[1],
             "none" if piece.y is None else f"targets of shape {piece.y.shape[1:]} a row",
@@ -150,7 +146,7 @@ class _Kind:
             piece.X.dtype if piece.X.dtype.kind == "f" else np.dtype(np.float64),
         )
 
-    def require(self, other: _Kind, number: int) -> None:
+    def require(self, other: _BlockFormat, number: int) -> None:
         if self == other:
             return
         for name in ("rows", "columns", "y", "weight"):
@@ -162,7 +158,7 @@ class _Kind:
                 )
 
     def cast(self, piece: Batch) -> Batch:
-        """Give rows the first block's dtype: joined rows must not depend on where blocks end."""
+        """Convert rows to the dtype of the first block, so that batches do not depend on blocks."""
         if piece.X.dtype == self.dtype:
             return piece
         return Batch(piece.X.astype(self.dtype), piece.y, piece.index, piece.weight)
@@ -179,10 +175,10 @@ def as_source(X: Any, y: Any = None, weight: Any = None) -> DataSource:
     Parameters
     ----------
     X : DataSource, array, SciPy sparse matrix, or iterable of blocks
-        A source is returned as it is. An iterable gives blocks `X`, `(X, y)` or
+        A source is returned unchanged. An iterable yields blocks `X`, `(X, y)` or
         `(X, y, weight)`, see `IteratorSource`.
     y, weight : arrays, optional
-        Only where X is an array or a sparse matrix: sources and blocks bring their own.
+        Only if X is an array or a sparse matrix: sources and blocks contain theirs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Prefetched: batches that are read ahead while the last one is worked on."""
+"""Prefetched: batches that a background thread reads ahead."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from bochner.data.source import DataSource
 class Prefetched(DataSource):
     """The batches of a source, read by one background thread.
 
-    Errors arrive where the batches are asked for, and the thread ends with the walk: at its last
-    batch, at an error, or when the walk is given up. Put this wrapper outermost, since it offers
-    no random access. When a walk over a source that can be read once is given up, the up to
-    `depth` batches that were read ahead are lost.
+    Errors are raised where the batch is requested. The thread ends at the last batch, at an error,
+    or when the generator is closed. Make this the outermost wrapper, since it has no random access.
+    If a source can be read only once and its generator is closed early, up to `depth` batches that
+    were read ahead are lost.
 
     Parameters
     ----------
@@ -46,17 +46,17 @@ class Prefetched(DataSource):
 
     @property
     def n_rows(self) -> int | None:
-        """The number of rows, if the source knows it."""
+        """The number of rows, None if the source does not know it."""
         return self.source.n_rows
 
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
-        """Give the source's batches; one worker thread keeps them in order."""
-        walk = self.source.batches(size, seed, pass_, start)
+        """Yield the source's batches; a single worker keeps their order."""
+        batches = self.source.batches(size, seed, pass_, start)
         worker = ThreadPoolExecutor(1, thread_name_prefix="bochner-prefetch")
         try:
-            ahead = deque(worker.submit(next, walk, None) for _ in range(self.depth))
+            ahead = deque(worker.submit(next, batches, None) for _ in range(self.depth))
             while (batch := ahead.popleft().result()) is not None:
-                ahead.append(worker.submit(next, walk, None))
+                ahead.append(worker.submit(next, batches, None))
                 yield batch
         finally:
             worker.shutdown(wait=True, cancel_futures=True)

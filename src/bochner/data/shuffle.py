@@ -1,4 +1,4 @@
-"""Shuffled: the rows of a source in a random order, a new one in each pass."""
+"""Shuffled: the rows of a source in a new random order in each pass."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.data.source import DataSource, RandomAccess, Stream, even_cut
 
-SHUFFLE = 0x5F1E  # keeps the order of rows apart from other draws of the same seed
+SHUFFLE = 0x5F1E  # separates these random numbers from others of the same seed
 
 
 class Shuffled(DataSource):
     """Rows in an order that is a pure function of (seed, pass).
 
-    With random access a pass is a uniformly random permutation of all rows. A stream goes through
-    a buffer, see `ShuffleBuffer`: rows move by about as many places as the buffer holds, so data
+    With random access a pass is a uniformly random permutation of all rows. A stream passes
+    through a `ShuffleBuffer`: a row moves by about as many positions as the buffer holds, so data
     sorted by class need a larger buffer or random access.
 
     Parameters
     ----------
     source : DataSource
     buffer_rows : int
-        Rows held to shuffle a stream.
+        Rows in the buffer that shuffles a stream.
 
     Examples
     --------
@@ -46,11 +46,11 @@ class Shuffled(DataSource):
 
     @property
     def n_rows(self) -> int | None:
-        """The number of rows, if the source knows it."""
+        """The number of rows, None if the source does not know it."""
         return self.source.n_rows
 
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
-        """Walk through the rows in the order of (seed, pass_)."""
+        """Yield the rows in the order of (seed, pass_)."""
         if isinstance(self.source, RandomAccess):
             return _permuted(self.source, size, Random(seed, SHUFFLE, pass_), start)
         return self._buffer.batches(size, seed, pass_, start)
@@ -63,8 +63,8 @@ class Shuffled(DataSource):
 class ShuffleBuffer(Stream):
     """A stream shuffled in a buffer of two halves.
 
-    Each round fills one half with new rows, permutes the buffer and gives one half of it. A row
-    therefore waits a geometrically distributed number of rounds, and rows of far parts mix.
+    Each round fills one half with new rows, permutes the buffer and yields one half. The number of
+    rounds that a row stays is geometrically distributed, so distant parts of the stream mix.
 
     Parameters
     ----------
@@ -95,11 +95,11 @@ class ShuffleBuffer(Stream):
 
     @property
     def n_rows(self) -> int | None:
-        """The number of rows, if the source knows it."""
+        """The number of rows, None if the source does not know it."""
         return self.source.n_rows
 
     def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
-        """Give the rows that leave the buffer in each round, and at last those that are left."""
+        """Yield the rows that leave the buffer in each round, finally the rest."""
         kept: list[Batch] = []
         for number, fresh in enumerate(self.source.batches(self.half, seed, pass_)):
             buffer = Batch.join([*kept, fresh])
@@ -121,5 +121,5 @@ def _permuted(source: RandomAccess, size: int, rng: Random, start: int) -> Itera
 
 
 def shuffled(source: DataSource, buffer_rows: int = 65_536) -> Shuffled:
-    """Return the rows of a source in a new random order each pass; see `Shuffled`."""
+    """Return the rows of a source in a new random order in each pass; see `Shuffled`."""
     return Shuffled(source, buffer_rows)

@@ -1,4 +1,4 @@
-"""DataSource: rows that can be read in batches, as often as needed or only once."""
+"""DataSource: rows that can be read in batches, in every pass or only once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.validation import require_batch_size
 
-SAMPLE = 0x5A3B1E  # keeps the draws of samples apart from those of passes
+SAMPLE = 0x5A3B1E  # separates the random numbers of samples from those of passes
 
 
 def even_cut(n_rows: int, size: int, start: int = 0) -> Iterator[slice]:
     """Cut n_rows into ceil(n_rows / size) slices whose lengths differ by at most one.
 
     A plain cut leaves n_rows mod size rows for the last batch, and a step on a tiny batch is
-    mostly noise. The slices from number `start` on are given.
+    mostly noise. The first `start` slices are skipped.
 
     >>> [s.stop - s.start for s in even_cut(10, 4)]
     [3, 3, 4]
@@ -33,19 +33,19 @@ def even_cut(n_rows: int, size: int, start: int = 0) -> Iterator[slice]:
 
 
 class Reader:
-    """Rows of a stream, given in any numbers whatever the pieces they arrive in.
+    """Rows of a stream in any numbers, independent of the pieces in which they arrive.
 
-    It holds the pieces that were begun, no more than the rows asked for reach into. Rows that were
-    not given stay, so whoever comes next goes on where the last one stopped.
+    It holds only the pieces that the requested rows overlap. Rows that were not taken stay for the
+    next call.
     """
 
     def __init__(self, pieces: Iterator[Batch]) -> None:
         self._pieces = pieces
         self._waiting: deque[Batch] = deque()
-        self._given = 0  # rows of the first waiting piece; cutting them off would copy CSR rows
+        self._given = 0  # rows taken from the first waiting piece; slicing them off would copy CSR
 
     def peek(self, size: int) -> Batch | None:
-        """Return the next `size` rows, fewer at the end, None after it; they will come again."""
+        """Return the next `size` rows (fewer at the end, None after it) without taking them."""
         self._fill(size)
         parts, start = [], self._given
         for piece in self._waiting:
@@ -55,7 +55,7 @@ class Reader:
         return Batch.join(parts) if parts else None
 
     def take(self, size: int) -> Batch | None:
-        """Return the next `size` rows, fewer at the end, None after it."""
+        """Take the next `size` rows: fewer at the end, None after it."""
         batch = self.peek(size)
         self._given += 0 if batch is None else len(batch)
         while self._waiting and self._given >= len(self._waiting[0]):
@@ -71,7 +71,7 @@ class Reader:
 
 
 def cut(reader: Reader, n_rows: int | None, size: int, start: int = 0) -> Iterator[Batch]:
-    """Cut a stream into batches, evenly if n_rows is known; the first `start` are passed over."""
+    """Cut a stream into batches, evenly if n_rows is known; skip the first `start`."""
     require_batch_size(size)
     known = even_cut(n_rows or 0, size)
     for number, length in enumerate(chain((s.stop - s.start for s in known), repeat(size))):
@@ -84,10 +84,10 @@ def cut(reader: Reader, n_rows: int | None, size: int, start: int = 0) -> Iterat
 class DataSource(ABC):
     """Rows in batches.
 
-    `batches` is a pure function of its arguments: the same arguments give the same rows in the
-    same order, so that a fit that is resumed sees what an uninterrupted one sees. A source that
-    can be read only once says so by `once`: each call of its `batches` goes on where the last one
-    stopped, whatever the arguments `seed`, `pass_` and `start`.
+    `batches` is a pure function of its arguments: the same arguments give the same rows in the same
+    order, so a resumed fit sees the same data as an uninterrupted one. The exception is a source
+    that can be read only once (`once` is True): each call of `batches` continues after the last
+    row that was read, whatever `seed`, `pass_` and `start` are.
     """
 
     once: bool = False
@@ -100,26 +100,26 @@ class DataSource(ABC):
     @property
     @abstractmethod
     def n_rows(self) -> int | None:
-        """The number of rows, or None if it is not known before the end."""
+        """The number of rows, None if it is unknown before the end."""
 
     @abstractmethod
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
-        """Walk through the rows once, at most `size` at a time, from batch number `start` on.
+        """Yield the rows of one pass, at most `size` at a time, from batch number `start` on.
 
-        Where `n_rows` is known there are ceil(n_rows / size) batches of nearly equal sizes;
-        where it is not, all have `size` rows but the last.
+        If `n_rows` is known, there are ceil(n_rows / size) batches of nearly equal sizes. Otherwise
+        all batches but the last have `size` rows.
         """
 
     @abstractmethod
     def sample(self, size: int, seed: int = 0) -> Batch:
-        """Return at most `size` rows that stand for all of them."""
+        """Return at most `size` rows that represent all of them."""
 
 
 class RandomAccess(DataSource):
-    """Rows that can be read in any order, by their places 0, ..., n_rows - 1.
+    """Rows that can be read in any order, by their positions 0, ..., n_rows - 1.
 
-    The `index` of a batch says where its rows come from: in a source that leaves rows out it
-    differs from their places here.
+    The `index` of a batch holds row numbers of the original data; in a source that leaves rows out
+    they differ from the positions.
     """
 
     @property
@@ -129,31 +129,31 @@ class RandomAccess(DataSource):
 
     @abstractmethod
     def take(self, places: slice | NDArray[np.int64]) -> Batch:
-        """Return the rows at these places, in this order."""
+        """Return the rows at these positions, in this order."""
 
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
-        """Walk through the rows in their order; every pass is the same."""
+        """Yield the rows in their order, the same in every pass."""
         for places in even_cut(self.n_rows, size, start):
             yield self.take(places)
 
     def sample(self, size: int, seed: int = 0) -> Batch:
-        """Draw one row from each of `size` equal strata: distinct, in row order, at no pass."""
+        """Draw one row from each of `size` equal strata; rows are distinct and in order."""
         return self.take(stratified(self.n_rows, size, seed))
 
 
 class Stream(DataSource):
-    """Rows that come in an order of their own: a source known by the pieces it gives."""
+    """Rows in a fixed sequence, defined by the pieces in which they arrive."""
 
     _reader: Reader | None = None
 
     @abstractmethod
     def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
-        """Give the rows of a pass in pieces of any sizes; `size` rows at a time are wanted."""
+        """Yield the rows of a pass in pieces of any sizes; the caller reads `size` at a time."""
 
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
-        """Cut the pieces into batches; a start is reached by reading up to it.
+        """Cut the pieces into batches; batches before `start` are read and discarded.
 
-        What can be read once goes on where it is: no row that was read is lost between calls.
+        A source that can be read once continues after the last batch; rows between calls are kept.
         """
         if not self.once:
             return cut(Reader(self.pieces(size, seed, pass_)), self.n_rows, size, start)
@@ -161,9 +161,17 @@ class Stream(DataSource):
             self._reader = Reader(self.pieces(size, seed, pass_))
         return cut(self._reader, None, size)
 
+    def _peek(self, size: int, seed: int) -> Batch | None:
+        """Return the first rows, or the next ones if rows can be read once; none is taken."""
+        if not self.once:
+            return Reader(self.pieces(size, seed, 0)).peek(size)
+        if self._reader is None:
+            self._reader = Reader(self.pieces(size, seed, 0))
+        return self._reader.peek(size)
+
 
 def stratified(n_rows: int, size: int, seed: int) -> NDArray[np.int64]:
-    """Return one random place in each of min(size, n_rows) equal strata of 0, ..., n_rows - 1."""
+    """Return one random position in each of min(size, n_rows) equal strata of range(n_rows)."""
     size = min(size, n_rows)
     bounds = np.arange(size + 1, dtype=np.int64) * n_rows // max(size, 1)
     draws = Random(seed, SAMPLE).integers(size) % np.diff(bounds).astype(np.uint64)

@@ -1,37 +1,36 @@
-"""RadialWave: the two-dimensional data on which the rates of doubly stochastic gradients show."""
+"""RadialWave: two-dimensional data that show the rates of doubly stochastic gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
-from bochner.data.source import Reader, Stream
+from bochner.data.source import Stream
 
 BLOCK_ROWS = 8192
 HALF_WIDTH = 10.0
 
 
 class RadialWave(Stream):
-    """A wave that fades with the distance from the origin, seen through noise.
+    """A damped radial wave with noise.
 
     y = cos(pi |x| / 2) exp(-pi |x| / 10) + noise e, with x uniform in [-10, 10]^2 and e standard
-    normal (Dai et al. 2014, section 7.1). A block of rows is made when it is asked for, from its
-    number, so the source takes the memory of a batch whatever its length, can be read again, and
-    a shorter one is the beginning of a longer one.
+    normal (Dai et al. 2014, section 7.1). Each block of rows is generated from its number, so the
+    source needs the memory of a batch, can be read repeatedly, and a shorter source is the
+    beginning of a longer one.
 
     Parameters
     ----------
     rows : int
-        How many rows there are.
+        The number of rows.
     noise : float
         The standard deviation of the targets around the truth.
     seed : int
-        Another seed gives other rows.
+        The seed of the rows.
 
     Examples
     --------
@@ -65,14 +64,15 @@ class RadialWave(Stream):
         return np.cos(0.5 * np.pi * radius) * np.exp(-0.1 * np.pi * radius)  # type: ignore[no-any-return]
 
     def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
-        """Give the blocks in their order; every pass is the same."""
+        """Yield the blocks in order; every pass is the same."""
         for number in range(-(-self.rows // BLOCK_ROWS)):
             yield self._block(number)[: self.rows - number * BLOCK_ROWS]
 
     def sample(self, size: int, seed: int = 0) -> Batch:
-        """Return the first rows: independent as all are, they stand for the others."""
-        first: Any = Reader(self.pieces(size, seed, 0)).take(size)
-        return first  # type: ignore[no-any-return]
+        """Return the first rows: all rows are independent."""
+        rows = self._peek(size, seed)
+        assert rows is not None
+        return rows
 
     def _block(self, number: int) -> Batch:
         rng = Random(self.seed, number)

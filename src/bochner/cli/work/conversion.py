@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from bochner.cli.work.table_files import SPARSE, TABLES, Columns, table_writer
 from bochner.data.files.formats.chunk import Chunk, Coded, SparseChunk
-from bochner.data.files.formats.paths import format_of, found_files
+from bochner.data.files.formats.paths import find_files, format_of
 from bochner.data.files.formats.tables import (
     SparseTable,
-    count_alike,
     format_of_standard_input,
-    opened,
+    open_table,
+    share_index_base,
 )
 
 LARGEST_WHOLE = 2.0**53
@@ -27,13 +27,13 @@ def convert_files(
     given: str, out: str, target: tuple[str, ...], format: Any, on_error: str
 ) -> dict[str, Any]:
     """Write all rows to another file; return the numbers of written and malformed rows."""
-    paths = found_files(given)
+    paths = find_files(given)
     if out != "-" and any(Path(path).absolute() == Path(out).absolute() for path in paths):
         raise ValueError(f"{out} cannot be read and written at once: give another name.")
     if format is None:
         format = format_of_standard_input() if paths == ("-",) else format_of(paths)
-    tables = [opened(path, format, ()) for path in paths]
-    count_alike(table for table in tables if isinstance(table, SparseTable))
+    tables = [open_table(path, format, ()) for path in paths]
+    share_index_base(table for table in tables if isinstance(table, SparseTable))
     sparse = Path(out).suffix.lower() in SPARSE
     record = {"rows": 0, "skipped_rows": 0, "out": out}
     with table_writer(out, TABLES | SPARSE) as file:

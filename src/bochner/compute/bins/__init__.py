@@ -1,1 +1,1 @@
-"""Loops over the bins of random grids: fingerprints, sums, and moves of weights."""
+"""Loops over bins of random grids: hashing, sums, and steps of the solvers."""

@@ -1,4 +1,4 @@
-"""Sweeps of backfitting: what rows leave to the bins of a grid, and what the bins hand back."""
+"""Sweeps of backfitting: residuals of rows, summed over the bins of one grid after another."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bochner.compute.compiled import compiled
     "void(int32[::1], int32[::1], float64[::1], float64[::1], float32[::1], float64[::1])",
     "void(int32[::1], int32[::1], float64[::1], float64[::1], float64[::1], float64[::1])",
 )
-def carry(code, before, moves, residual, weight, sums):  # type: ignore[no-untyped-def]
-    """Take from each residual what its bin in the grid before has moved; add the rest to its bin.
+def accumulate_residuals(code, before, moves, residual, weight, sums):  # type: ignore[no-untyped-def]
+    """Subtract from each residual the move of its previous grid's bin; add the result to its bin.
 
-    Two grids in one walk through the rows. A row without a bin has the number -1: the last of the
-    sums is for those, and the last of the moves is 0.
+    One loop serves two grids. A row without a bin has the code -1: the last of the sums is for
+    those rows, and the last of the moves is 0.
     """
     for i in range(len(code)):
         left = residual[i] - moves[before[i]]
@@ -24,8 +24,8 @@ def carry(code, before, moves, residual, weight, sums):  # type: ignore[no-untyp
 
 
 @compiled("void(int32[::1], float64[::1], float64[::1])")
-def hand_back(code, moves, residual):  # type: ignore[no-untyped-def]
-    """Take from each residual what its bin has moved."""
+def subtract_moves(code, moves, residual):  # type: ignore[no-untyped-def]
+    """Subtract from each residual the move of its bin."""
     for i in range(len(code)):
         residual[i] -= moves[code[i]]
 
@@ -33,7 +33,7 @@ def hand_back(code, moves, residual):  # type: ignore[no-untyped-def]
 @compiled(
     "void(int32[::1], float32[::1], float64[::1])", "void(int32[::1], float64[::1], float64[::1])"
 )
-def weigh(code, weight, sums):  # type: ignore[no-untyped-def]
+def accumulate_weights(code, weight, sums):  # type: ignore[no-untyped-def]
     """Add the weights of the rows to their bins."""
     for i in range(len(code)):
         sums[code[i]] += weight[i]
@@ -46,10 +46,10 @@ def weigh(code, weight, sums):  # type: ignore[no-untyped-def]
     "float64, float64, float64[::1], float64[:, ::1])",
 )
 def sweep(codes, order, starts, residual, weight, masses, ridge, step, values, moves):  # type: ignore[no-untyped-def]
-    """Move the values of some grids in turn; return the sum of steepness times squared moves.
+    """Update the values of the grids `order` in turn; return sum (mass + ridge) move^2.
 
-    What `carry` does for two grids, for all of `order`. `masses` are the weights of the bins' rows,
-    `moves` is room for two numbers for each bin of a grid and for rows without one.
+    Fuses `accumulate_residuals` over all these grids. `masses` are the weights of the bins' rows;
+    `moves` is work space: two numbers for each bin of a grid and for rows without one.
     """
     moves[:] = 0.0
     total, last = 0.0, moves.shape[1] - 1
@@ -84,12 +84,11 @@ def sweep(codes, order, starts, residual, weight, masses, ridge, step, values, m
     "void(int32[::1], int32[::1], float64[::1], float64[::1], float64[::1], float64[::1], "
     "float64[::1], float64[::1])",
 )
-def bend(code, before, moves, residual, weight, shape, slopes, steep):  # type: ignore[no-untyped-def]
-    """Take from each residual what its bin in the grid before has moved; look where it is then.
+def accumulate_majorizer(code, before, moves, residual, weight, shape, slopes, steep):  # type: ignore[no-untyped-def]
+    """Subtract from each residual the move of its previous grid's bin; add derivatives to its bin.
 
-    What the loss falls by for a move, and the curvature of the parabola that touches it there and
-    lies above it, are added to the row's bin (losses.rounded_absolute). A row without a bin has the
-    number -1, the last of each.
+    Adds the negative first derivative of the loss, and the curvature of the parabola that majorises
+    it there (losses.rounded_absolute). A row without a bin has the code -1, the last entry of each.
     """
     slope, half, epsilon, width = shape[0], shape[1] / 2, shape[2], shape[3]
     for i in range(len(code)):
@@ -107,11 +106,11 @@ def bend(code, before, moves, residual, weight, shape, slopes, steep):  # type: 
     "float64(int32[:, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1], "
     "float64, float64, float64[::1], float64[:, ::1])",
 )
-def bent_sweep(codes, order, starts, residual, weight, shape, ridge, step, values, room):  # type: ignore[no-untyped-def]
-    """Move the values of some grids in turn; return the sum of steepness times squared moves.
+def majorizer_sweep(codes, order, starts, residual, weight, shape, ridge, step, values, room):  # type: ignore[no-untyped-def]
+    """Update the values of the grids `order` in turn; return sum curvature move^2.
 
-    What `bend` does for two grids, for all of `order`. `room` is for two moves and a steepness for
-    each bin of a grid and for rows without one.
+    Fuses `accumulate_majorizer` over all these grids. `room` is work space: two moves and a
+    curvature for each bin of a grid and for rows without one.
     """
     room[:] = 0.0
     slope, half, epsilon, width = shape[0], shape[1] / 2, shape[2], shape[3]

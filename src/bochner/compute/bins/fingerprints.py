@@ -1,4 +1,4 @@
-"""Fingerprints of the cells that rows lie in, and a table that numbers them."""
+"""Hash values of the grid cells that rows lie in, and a hash table that numbers them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from bochner.compute.compiled import compiled
 from bochner.records import require_sound
 
-# Adding 1.5 * 2^52 rounds to a whole number, which then stands in the low bits of the double.
+# Adding 1.5 * 2^52 rounds to a whole number, which is then in the low bits of the double.
 ROUND = 6755399441055744.0
-FURTHEST = 2.0**51  # whole numbers beyond would be misread
-TILE = 1024  # rows whose fingerprints stay in the L1 cache
-FILLED = 4  # a column is worked on as a whole if more than a quarter of it is not zero
+FURTHEST = 2.0**51  # larger whole numbers would be wrong
+TILE = 1024  # rows whose fingerprints fit into the L1 cache
+FILLED = 4  # a column is dense if more than a quarter of it is not zero
 SMALLEST = 64
-FULL = 0.75  # of the places are taken before the table grows
+MOST_LOAD = 0.75  # the load at which the table grows
 GROWTH = 1.6
-SETTLED = 0.65  # of the places are taken where no more come: fewer bytes, longer searches
-SPARE = 1.1  # times the room that is needed is not worth a move
+FINAL_LOAD = 0.65  # the load after `shrink`: less memory, longer searches
+SPARE = 1.1  # a table up to this factor too large is not shrunk
 EMPTY = -1
 QUICK_IN_ANY_ORDER = 1 << 13  # fingerprints
 BUCKET = 256  # fingerprints that share a part of the table, on average
@@ -38,10 +38,10 @@ ROUND_BITS = int(np.float64(ROUND).view(np.uint64))
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows by columns: `filled` ones as (columns, rows), and the entries of the others one by one.
+    """Rows by columns: dense columns as (columns, rows), and the entries of sparse columns.
 
-    Entry e of the others is `values[e]` at row `rows[e]` and column `columns[e]`; what is not
-    listed is 0. A table of one-hot columns costs no more than its non-zeros.
+    Entry e of the sparse columns is `values[e]` at row `rows[e]` and column `columns[e]`; others
+    are 0. A table of one-hot columns costs no more than its non-zeros.
     """
 
     filled: NDArray[Any]
@@ -81,7 +81,7 @@ class Columns:
 
 
 def writable(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array as contiguous memory that may be written to, as compiled loops expect it."""
+    """Return the array as contiguous, writable memory, as compiled loops require."""
     return np.require(array, requirements=["C", "W"])
 
 
@@ -91,10 +91,10 @@ def fingerprints(
     shift: NDArray[np.float64],
     multiplier: NDArray[np.uint64],
 ) -> NDArray[np.uint64]:
-    """Return sum_j multiplier_j * round(x_j * inverse_j - shift_j) modulo 2^64 of every row.
+    """Return sum_j multiplier_j * round(x_j * inverse_j - shift_j) modulo 2^64 for every row.
 
-    For random multipliers two different vectors of whole numbers have the same sum with
-    probability 2^-64, or little more if all their differences are even (multilinear hashing).
+    With random multipliers two different vectors of whole numbers have the same sum with
+    probability 2^-64, or slightly more if all their differences are even (multilinear hashing).
     """
     out = np.empty(columns.n_rows, np.uint64)
     _fingerprints(
@@ -136,7 +136,7 @@ def _sort(X, places, filled, rows, columns, values):  # type: ignore[no-untyped-
                 entry += 1
 
 
-# Contracted products would round differently in the two loops below, and one row in two bins.
+# Contracted products would round differently in the two loops below: one row in two bins.
 @compiled(
     "void(float32[:, ::1], int32[::1], int32[::1], int32[::1], float32[::1], "
     "float64[::1], float64[::1], uint64[::1], uint64[::1])",
@@ -175,8 +175,8 @@ def _fingerprints(filled, filled_columns, rows, columns, values, inverse, shift,
 class BinTable:
     """Fingerprints and their numbers 0, 1, 2, ... by open addressing with linear probing.
 
-    12 bytes a place, of which 47% to 75% are taken, 59% at least once it is settled. The table only
-    ever grows, so whoever remembers how many fingerprints there were can go on with those alone.
+    It takes 12 bytes a slot, with a load of 47% to 75%, at least 59% after `shrink`. Fingerprints
+    are never removed, so the first n remain those of an earlier, smaller table.
 
     >>> table = BinTable()
     >>> table.admit(np.array([7, 9, 7], np.uint64)), len(table)
@@ -209,7 +209,7 @@ class BinTable:
         position = 0
         while True:
             keys, numbers = self._places
-            room = min(int(FULL * len(keys)), most)
+            room = min(int(MOST_LOAD * len(keys)), most)
             position, self.size = _admit(
                 fingerprints, position, keys, numbers, self.size, room, room == most, out
             )
@@ -225,9 +225,9 @@ class BinTable:
         out[numbers[taken]] = keys[taken]
         return out[:most]
 
-    def settle(self) -> None:
-        """Give back room that was kept for more fingerprints, if it is much."""
-        places = max(int(self.size / SETTLED) + 1, SMALLEST)
+    def shrink(self) -> None:
+        """Release spare slots, if there are many."""
+        places = max(int(self.size / FINAL_LOAD) + 1, SMALLEST)
         if len(self._places[0]) > SPARE * places:
             self._resize(places)
 
@@ -261,8 +261,8 @@ def require_spread(fingerprints: NDArray[np.uint64]) -> None:
 
 
 def _empty(places: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    # Straight from the system: tables grow again and again, and what the allocator keeps of the
-    # old ones would be a quarter of the memory of a fit.
+    # Directly from the system: tables grow repeatedly, and the memory that the allocator keeps of
+    # old ones would be a quarter of that of a fit.
     room = np.frombuffer(mmap(-1, 12 * places), np.uint8)
     keys, numbers = room[: 8 * places].view(np.uint64), room[8 * places :].view(np.int32)
     numbers[:] = EMPTY

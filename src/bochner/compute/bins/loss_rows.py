@@ -1,10 +1,10 @@
-"""Losses row by row: predictions move with their bins, and what the loss says of them is noted.
+"""Losses row by row: update predictions by the moves of their bins, and the loss's derivatives.
 
-Entry e is row rows[e] in bin bins[e], whose f moves by moves[bins[e]]. Each loop writes the row's
-slopes and curvatures (at least `floor`) times its weight into the table (rows, 2 outputs), and adds
-the rise of its loss to its bin. Rows of bins that stay are passed over where the loss is dear; a
-cheap one is sooner computed than the branch guessed. Indices are unsigned: a signed one is asked
-each time whether it counts from the end.
+Entry e is row rows[e] in bin bins[e], whose f changes by moves[bins[e]]. Each loop writes the first
+and second derivatives (the second at least `floor`) times the weight of the row into the table
+(rows, 2 outputs), and adds the increase of its loss to its bin. Expensive losses skip rows of bins
+that do not move; for cheap ones the branch would cost more. Indices are unsigned: Numba checks
+signed ones for negative values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from bochner.compute.compiled import compiled
 
-# Targets and weights are short where that is exact: the loops wait for memory.
+# Targets and weights are float32 if that is exact: memory bandwidth limits these loops.
 SIGNATURES = tuple(
     f"void({kind}[:, ::1], float64[:, ::1], {kind}[::1], int32[::1], int32[::1], "
     "float64[:, ::1], float64, float32[:, ::1], float64[::1])"
@@ -25,7 +25,7 @@ SIGNATURES = tuple(
 
 @compiled(*SIGNATURES)
 def squared(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
-    """Move by the loss (f - y)^2 / 2."""
+    """Update by the loss (f - y)^2 / 2."""
     outputs = f.shape[1]
     for e in range(len(rows)):
         i, b = np.uint32(rows[e]), np.uint32(bins[e])
@@ -38,7 +38,7 @@ def squared(y, f, weight, rows, bins, moves, floor, table, rises):  # type: igno
 
 @compiled(*SIGNATURES)
 def squared_hinge(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
-    """Move by the loss max(0, 1 - y f)^2."""
+    """Update by the loss max(0, 1 - y f)^2."""
     outputs = f.shape[1]
     for e in range(len(rows)):
         i, b = np.uint32(rows[e]), np.uint32(bins[e])
@@ -55,7 +55,7 @@ def squared_hinge(y, f, weight, rows, bins, moves, floor, table, rises):  # type
 
 @compiled(*SIGNATURES)
 def logistic(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
-    """Move by the loss log(1 + exp(-y f))."""
+    """Update by the loss log(1 + exp(-y f))."""
     outputs = f.shape[1]
     for e in range(len(rows)):
         i, b = np.uint32(rows[e]), np.uint32(bins[e])
@@ -75,7 +75,7 @@ def logistic(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ign
 
 @compiled(*SIGNATURES)
 def softmax(y, f, weight, rows, bins, moves, floor, table, rises):  # type: ignore[no-untyped-def]
-    """Move by the loss log(sum exp f) - y'f; diag(p) - pp' is at most 2 diag(p (1 - p))."""
+    """Update by the loss log(sum exp f) - y'f; diag(p) - pp' is at most 2 diag(p (1 - p))."""
     outputs = f.shape[1]
     p = np.empty(outputs)
     for e in range(len(rows)):
@@ -106,7 +106,7 @@ def softmax(y, f, weight, rows, bins, moves, floor, table, rises):  # type: igno
 
 @compiled(*(signature[:-1] + ", float64[:, ::1])" for signature in SIGNATURES))
 def rounded_absolute(y, f, weight, rows, bins, moves, floor, table, rises, shape):  # type: ignore[no-untyped-def]
-    """Move by absolute values with rounded kinks (losses.rounded_absolute)."""
+    """Update by absolute values with rounded kinks (losses.rounded_absolute)."""
     outputs = f.shape[1]
     for e in range(len(rows)):
         i, b = np.uint32(rows[e]), np.uint32(bins[e])

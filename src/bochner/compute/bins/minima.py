@@ -1,4 +1,4 @@
-"""Minima: where the weights of bins go, each by a quadratic and the elastic net."""
+"""Minimisers of quadratics with an elastic net penalty, one for each bin."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from bochner.compute.bins.segments import TILE_BINS, Table, each_bins
 from bochner.compute.compiled import compiled
 
-# Longer than to the minimum: below 2 a quadratic still falls, and blocks that resemble each other
-# need half the passes (Young 1954, Iterative methods for solving partial difference equations).
+# Over-relaxation: below 2 a quadratic still decreases, and correlated blocks need half the passes
+# (Young 1954, Iterative methods for solving partial difference equations).
 RELAXATION = 1.5
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where bins go: their new weights, and by how much the penalty of each bin rises.
+    """New weights of bins, and the increase of each bin's penalty.
 
-    `change` is by how much g d + h d^2 / 2 changes in all, and `steepest` the largest |g|.
+    `change` is the total change of g d + h d^2 / 2, and `steepest` the largest |g|.
     """
 
     weights: Table
@@ -29,15 +29,15 @@ class Minimum:
 
     @property
     def fall(self) -> float:
-        """By how much the quadratic and the penalty fall together."""
+        """The decrease of quadratic plus penalty."""
         return -self.change - float(self.paid.sum())
 
 
-def minimized(sums: Table, weights: Table, l1: float, l2: float) -> Minimum:
+def minimize_bins(sums: Table, weights: Table, l1: float, l2: float) -> Minimum:
     """Return for each bin the v that minimises g d + h d^2 / 2 + l1 |v| + l2 / 2 v^2, d = v - w.
 
-    A weight that keeps its sign goes further by half of its way.
-    `sums` holds g and then h of each output.
+    A weight that keeps its sign is over-relaxed by the factor `RELAXATION`. `sums` holds g and then
+    h of each output.
     """
     target, paid = np.empty_like(weights), np.zeros(len(weights))
     changes = np.zeros((max(1, -(-len(weights) // TILE_BINS)), 2))

@@ -1,4 +1,4 @@
-"""Row steps: every row in turn moves the weights of the bins that it lies in."""
+"""Stochastic gradient steps, row by row, on the weights of the bins that a row lies in."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from bochner.compute.compiled import compiled
 from bochner.records import Validated, require_sound
 
 Floats = NDArray[np.float64]
-MASS, ROWS, AREA, HEAVIEST = range(4)  # the places of a clock
+MASS, ROWS, AREA, HEAVIEST = range(4)  # positions in a clock
 
 
 @dataclass
 class BinRecords(Validated):
-    """A record a bin: its rows' weight N_b, then its weights, then their lag, an output each.
+    """A record a bin: the weight N_b of its rows, its weights, and their lags, one for each output.
 
-    Record 0 is the intercept's; those of grid r begin at `starts[r]`. `clock` holds the weight of
-    all rows so far, their number, the importance A of all iterates in their mean, and the weight
-    of the heaviest row. Every move dw of a weight adds A dw to its lag before A grows, so that the
-    mean is w - lag / A: a weight that moved at A_t has had its new value for A - A_t of A only.
+    Record 0 belongs to the intercept; those of grid r begin at `starts[r]`. `clock` holds the total
+    weight of the rows so far, their number, the importance A of all iterates in their mean, and the
+    weight of the heaviest row. Every change dw of a weight adds A dw to its lag before A grows, so
+    the mean iterate is w - lag / A: a weight changed at A_t has its new value for A - A_t of A.
     """
 
     starts: NDArray[np.int64]
@@ -32,7 +32,7 @@ class BinRecords(Validated):
 
     @classmethod
     def empty(cls, grids: int, outputs: int) -> BinRecords:
-        """Return the records of no bins."""
+        """Return records without bins."""
         starts = np.ones(grids + 1, np.int64)
         return cls(starts, np.zeros((1, 1 + 2 * outputs)), np.zeros(4))
 
@@ -50,12 +50,12 @@ class BinRecords(Validated):
 
     @property
     def outputs(self) -> int:
-        """How many outputs there are."""
+        """The number of outputs."""
         return int(self.table.shape[1] // 2)
 
     @property
     def intercept(self) -> Floats:
-        """The present intercept, a view."""
+        """The current intercept, a view."""
         return self.table[0, 1 : 1 + self.outputs]
 
     def rows(self, counts: NDArray[np.int64]) -> Floats:
@@ -66,7 +66,7 @@ class BinRecords(Validated):
     def adopt(
         self, counts: NDArray[np.int64], weights: NDArray[Any], rows: NDArray[Any], averaging: float
     ) -> None:
-        """Take weights and rows of each bin over, as if all iterates so far had been these."""
+        """Set weights and rows of each bin, as if all iterates so far had been these."""
         ends = np.cumsum(counts)
         for start, end, count in zip(self.starts, ends, counts, strict=False):
             part = self.table[start : start + count]
@@ -84,7 +84,7 @@ class BinRecords(Validated):
         return now - lag / area if area > 0 else now.copy()
 
     def reserve(self, counts: NDArray[np.int64], most: int) -> None:
-        """Make room for so many bins of each grid, and more to come, up to `most`."""
+        """Allocate records for these numbers of bins in each grid, and spare ones up to `most`."""
         if (counts <= np.diff(self.starts)).all():
             return
         room = np.minimum(np.maximum(counts + counts // 2, 64), np.maximum(counts, most))
@@ -96,14 +96,14 @@ class BinRecords(Validated):
         self.starts, self.table = starts, table
 
     def add_grids(self, number: int, factor: float) -> None:
-        """Append grids without bins, and multiply the weights of the others."""
+        """Append grids without bins, and multiply the weights of the others by `factor`."""
         self.starts = np.append(self.starts, np.full(number, self.starts[-1]))
         self.table[1:, 1:] *= factor
 
 
 @dataclass(frozen=True)
 class RowSteps:
-    """The rule of the steps; its formula is with the solver that takes them."""
+    """The rule of the steps; `solvers.binning.averaged_gradient` has the formula."""
 
     height: float
     curvature: float
@@ -113,7 +113,7 @@ class RowSteps:
     intercept: bool
 
     def values(self, codes: Codes, records: BinRecords) -> Floats:
-        """Return the present function at rows, (rows, outputs)."""
+        """Return the current function at rows, (rows, outputs)."""
         out = np.empty((codes.shape[1], records.outputs))
         _values(codes, records.starts, records.table, self.height, out)
         return out
@@ -121,10 +121,10 @@ class RowSteps:
     def take(
         self, codes: Codes, records: BinRecords, values: Floats, slopes: Floats, weight: Floats
     ) -> float:
-        """Let rows move the weights one after the other; return the sum of the squared moves.
+        """Take a step for each row in turn; return the sum of squared changes.
 
-        `slopes` are the loss's at `values`, and change by `curvature` times the change of f
-        since. Rows have positive weights.
+        `slopes` are the derivatives of the loss at `values`, and change by `curvature` times the
+        change of f since. Weights of rows are positive.
         """
         moved: float = _take(
             codes,
@@ -186,7 +186,7 @@ def _take(  # type: ignore[no-untyped-def]
         for k in range(outputs):
             change = height * slope[k] + table[0, 1 + k] - values[i, k]
             slope[k] = slopes[i, k] + curvature * change
-        # In proportion to the weight, but the heaviest row must not go beyond its target.
+        # Proportional to the weight, but the heaviest row must not overshoot its target.
         length = step * weight[i] / max(clock[MASS] / clock[ROWS], step * clock[HEAVIEST])
         length /= curvature * (constant + height * height * total)
         area = clock[AREA]
@@ -206,6 +206,6 @@ def _take(  # type: ignore[no-untyped-def]
             table[0, 1 + k] += change
             table[0, 1 + outputs + k] += area * change
             moved += change * change
-        # Not by weight: the iterates after heavy rows lean towards them.
+        # Not weighted: iterates after heavy rows are biased towards them.
         clock[AREA] += clock[ROWS] ** averaging
     return moved

@@ -1,4 +1,4 @@
-"""Segments: sums over the rows of each bin of a grid, and what the bins hand back to them."""
+"""Sums over the rows of each bin of a grid, and updates of rows by the moves of their bins."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile
 from bochner.records import Validated, require_sound
 
-Table = NDArray[np.float64]  # (rows, width): numbers that each row has
+Table = NDArray[np.float64]  # (rows, width)
 
 TILE_ENTRIES = 16_384
 TILE_BINS = 32_768
 TILE_PICKS = 131_072
 FEWEST_PARTS, MOST_PARTS = 2, 16
-MANY_ENTRIES = 131_072  # of a part: Python between parts keeps the other thread waiting
-FEWEST_ENTRIES = 16_384  # of each of two: fewer are done before another thread has woken up
+MANY_ENTRIES = 131_072  # of a part: Python code between parts blocks the other threads
+FEWEST_ENTRIES = 16_384  # of each of two parts: fewer are done before another thread wakes up
 SUMS = (
     "void(int32[::1], int32[::1], float32[:, ::1], int64, float64[:, ::1])",
     "void(int32[::1], int32[::1], float64[:, ::1], int64, float64[:, ::1])",
@@ -29,9 +29,9 @@ SUMS = (
 
 @dataclass(frozen=True)
 class Entries(Validated):
-    """Rows with the bin that each lies in: row `rows[e]` in bin `bins[e]` of `count` bins.
+    """Rows with their bins: row `rows[e]` lies in bin `bins[e]` of `count` bins.
 
-    No row comes twice, and the rows are in their order.
+    Rows are distinct and in increasing order.
     """
 
     rows: NDArray[np.int32]
@@ -51,16 +51,16 @@ class Entries(Validated):
         return len(self.rows)
 
     def parts(self, width: int) -> tuple[int, Table]:
-        """Return how many entries a part has, and room for the parts' sums.
+        """Return the number of entries of a part, and zeros for the sums of the parts.
 
-        The number of parts depends on the numbers of entries and bins only. A part is worked on
-        by one thread, and their sums are added in their order.
+        The number of parts depends only on the numbers of entries and bins. One thread works on a
+        part, and sums of parts are added in order.
         """
         height = part_entries(len(self), self.count)
         return height, np.zeros((max(1, -(-len(self) // height)), self.count, width))
 
     def sums(self, table: NDArray[Any], first: int, width: int) -> Table:
-        """Return the sums over the rows of each bin of some columns of a table, (bins, width)."""
+        """Return sums over the rows of each bin of `width` columns of a table, (bins, width)."""
         height, parts = self.parts(width)
         loop = {1: _sum_one, 2: _sum_two}.get(width, _sum)
 
@@ -68,16 +68,16 @@ class Entries(Validated):
             loop(self.rows[top:bottom], self.bins[top:bottom], table, first, parts[top // height])
 
         each_tile(add, len(self), height)
-        return joined(parts)
+        return sum_parts(parts)
 
-    def picked(self, numbers: NDArray[np.int64]) -> Entries:
-        """Return the entries of the bins with these numbers, which are numbered anew."""
+    def select(self, numbers: NDArray[np.int64]) -> Entries:
+        """Return the entries of these bins, which are renumbered."""
         places = _places(numbers, self.count)
 
         def pick(part: slice, *room: NDArray[np.int32]) -> Any:
             return _pick(self.rows[part], self.bins[part], places, *room)
 
-        return Entries(*_listed(pick, len(self)), len(numbers))
+        return Entries(*_collect(pick, len(self)), len(numbers))
 
     def shift(self, moves: Table, f: Table) -> None:
         """Add to the row of `f` of each entry the row of `moves` (bins, outputs) of its bin."""
@@ -89,53 +89,53 @@ class Entries(Validated):
 
 
 @dataclass(frozen=True)
-class Column:
+class GridColumn:
     """All rows of a grid: row i lies in bin `bins[i]` of `count` bins, in none if that is -1."""
 
     bins: NDArray[np.int32]
     count: int
 
-    def steep(self, table: NDArray[Any], weights: Table, least: float) -> NDArray[np.int64]:
-        """Return the numbers of the bins that have a weight or a slope above `least`.
+    def active_bins(self, table: NDArray[Any], weights: Table, least: float) -> NDArray[np.int64]:
+        """Return the bins that have a nonzero weight or a slope above `least`.
 
-        The slope is the sum over the rows of a bin, in the first columns of the table.
+        The slope is the sum of the first columns of the table over the rows of a bin.
         """
         height = part_entries(len(self.bins), self.count)
         parts = np.zeros((max(1, -(-len(self.bins) // height)), *weights.shape))
-        chosen = np.zeros(self.count, np.bool_)
-        loop = _look_one if weights.shape[1] == 1 else _look
+        active = np.zeros(self.count, np.bool_)
+        loop = _sum_column_one if weights.shape[1] == 1 else _sum_column
 
-        def look(top: int, bottom: int) -> None:
+        def add(top: int, bottom: int) -> None:
             loop(self.bins[top:bottom], table[top:bottom], parts[top // height])
 
-        def choose(top: int, bottom: int) -> None:
+        def mark(top: int, bottom: int) -> None:
             some = slice(top, bottom)
-            _choose(parts[:, some], weights[some], least, chosen[some])
+            _mark_active(parts[:, some], weights[some], least, active[some])
 
-        each_tile(look, len(self.bins), height)
-        each_bins(choose, self.count)
-        return np.flatnonzero(chosen)
+        each_tile(add, len(self.bins), height)
+        each_bins(mark, self.count)
+        return np.flatnonzero(active)
 
-    def picked(self, numbers: NDArray[np.int64]) -> Entries:
-        """Return the entries of the bins with these numbers, which are numbered anew."""
+    def select(self, numbers: NDArray[np.int64]) -> Entries:
+        """Return the entries of these bins, which are renumbered."""
         places = _places(numbers, self.count)
 
         def pick(part: slice, *room: NDArray[np.int32]) -> Any:
             return _pick_all(part.start, self.bins[part], places, *room)
 
-        return Entries(*_listed(pick, len(self.bins)), len(numbers))
+        return Entries(*_collect(pick, len(self.bins)), len(numbers))
 
 
 def part_entries(entries: int, bins: int) -> int:
-    """Return how many entries a part of a sum has: more bins make parts dearer."""
+    """Return the number of entries of a part of a sum: more bins make parts more expensive."""
     most = max(min(2, entries // FEWEST_ENTRIES), entries // MANY_ENTRIES)
     parts = max(1, min(max(entries // max(2 * bins, 1), FEWEST_PARTS), MOST_PARTS, most))
-    parts = 1 << (parts.bit_length() - 1)  # even, or one of two threads would wait for the other
+    parts = 1 << (parts.bit_length() - 1)  # a power of two, so that two threads get equal shares
     return -(-max(1, entries) // parts)
 
 
-def joined(parts: Table) -> Table:
-    """Return the sum of the parts, in their order."""
+def sum_parts(parts: Table) -> Table:
+    """Return the sum of the parts, in order."""
     total: Table = parts[0]
 
     def add(top: int, bottom: int) -> None:
@@ -147,16 +147,16 @@ def joined(parts: Table) -> Table:
 
 
 def _places(numbers: NDArray[np.int64], count: int) -> NDArray[np.int32]:
-    """Return the place of each of `count` bins among the numbers, -1 if it is not there."""
+    """Return the position of each of `count` bins among the numbers, -1 if absent."""
     places = np.full(count, -1, np.int32)
     places[numbers] = np.arange(len(numbers))
     return places
 
 
-def _listed(pick: Callable[..., Any], entries: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the rows and bins of the entries that are picked, tile by tile.
+def _collect(pick: Callable[..., Any], entries: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the rows and bins of the selected entries, tile by tile.
 
-    pick(part, rows, bins) writes them where there is room, and returns how many they are.
+    pick(part, rows, bins) writes them to the arrays and returns their number.
     """
     room, found = np.empty((2, entries), np.int32), np.zeros(entries // TILE_PICKS + 1, np.int64)
 
@@ -171,7 +171,7 @@ def _listed(pick: Callable[..., Any], entries: int) -> tuple[NDArray[np.int32], 
 
 
 def each_bins(work: Callable[[int, int], None], bins: int) -> None:
-    """Work on tiles of bins; one tile alone is not worth a call of the pool."""
+    """Work on tiles of bins; a single tile is not worth a call of the pool."""
     if bins <= TILE_BINS:
         work(0, bins)
     else:
@@ -220,7 +220,7 @@ def _pick_all(first, bins, places, out_rows, out_bins):  # type: ignore[no-untyp
 
 
 @compiled("void(int32[::1], float32[:, ::1], float64[:, ::1])")
-def _look(bins, table, sums):  # type: ignore[no-untyped-def]
+def _sum_column(bins, table, sums):  # type: ignore[no-untyped-def]
     for e in range(len(bins)):
         if bins[e] >= 0:
             for k in range(sums.shape[1]):
@@ -228,20 +228,20 @@ def _look(bins, table, sums):  # type: ignore[no-untyped-def]
 
 
 @compiled("void(int32[::1], float32[:, ::1], float64[:, ::1])")
-def _look_one(bins, table, sums):  # type: ignore[no-untyped-def]
+def _sum_column_one(bins, table, sums):  # type: ignore[no-untyped-def]
     for e in range(len(bins)):
         if bins[e] >= 0:
             sums[np.uint32(bins[e]), 0] += table[e, 0]
 
 
 @compiled("void(float64[:, :, :], float64[:, ::1], float64, boolean[::1])")
-def _choose(parts, weights, least, chosen):  # type: ignore[no-untyped-def]
-    for b in range(len(chosen)):
+def _mark_active(parts, weights, least, active):  # type: ignore[no-untyped-def]
+    for b in range(len(active)):
         for k in range(weights.shape[1]):
             slope = 0.0
             for part in range(len(parts)):
                 slope += parts[part, b, k]
-            chosen[b] = chosen[b] or abs(slope) > least or weights[b, k] != 0.0
+            active[b] = active[b] or abs(slope) > least or weights[b, k] != 0.0
 
 
 @compiled("void(int32[::1], int32[::1], float64[:, ::1], float64[:, ::1])")

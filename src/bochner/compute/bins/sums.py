@@ -1,4 +1,4 @@
-"""Sums over bins: what the bins of all grids hand to the rows, and the rows to the bins."""
+"""Sums over bins: of bin weights for each row, and of row values for each bin."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bochner.compute.bins.fingerprints import Codes, writable
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile, thread_count
 
-GATHERED_ROWS = 8_192, 131_072  # at a time, fewest and most: a grid's weights are read for each
+GATHERED_ROWS = 8_192, 131_072  # of a tile, fewest and most: each tile reads all weights of a grid
 
 
 def gather(codes: Codes, starts: NDArray[np.int64], weights: NDArray[Any]) -> NDArray[np.float64]:
     """Return the sum over the grids of the weights of each row's bins, (rows, outputs).
 
-    The bins of grid r have the weights from `starts[r]` on; unknown bins weigh 0.
+    The weights of grid r begin at `starts[r]`; unknown bins have weight 0.
     """
     weights = writable(weights)
     out = np.zeros((codes.shape[1], weights.shape[1]))
@@ -43,7 +43,7 @@ def scatter(
 ) -> None:
     """Add to each bin `factor` times the sum of the values (rows, outputs) of its rows.
 
-    A grid is summed by one thread, in the order of the rows and in float64.
+    One thread sums a grid, in the order of the rows and in float64.
     """
     values = writable(values)
     _require_room(out, starts)

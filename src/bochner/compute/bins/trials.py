@@ -1,4 +1,4 @@
-"""Trial loops: bins of few rows numbered anew, and ridge regression on them by backfitting."""
+"""Trial fits on few rows: bin numbers after a change of scale, and ridge regression on bins."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ ONE = np.uint64(1)
 EMPTY = -1
 
 
-# A product contracted with the subtraction would round differently before and after a move.
+# Contracting product and subtraction would round differently before and after a move.
 @compiled(
     "void(float32[::1], float64, float64, float64, uint64, float64[::1], float64[::1], "
     "uint64[::1], uint64[::1], uint64[::1])",
     fastmath=False,
 )
 def move_keys(x, before, after, shift, multiplier, old, new, old_bits, new_bits, keys):  # type: ignore[no-untyped-def]
-    """Move rows from the bins round(x before - shift) of a column to round(x after - shift).
+    """Update the keys of rows from bins round(x before - shift) to round(x after - shift).
 
-    `old` and `new` are room for a number a row; `old_bits` and `new_bits` are their bits, in which
-    the whole numbers stand.
+    `old` and `new` are work space, a number a row; `old_bits` and `new_bits` are their bits, in
+    which the whole numbers appear.
     """
     for i in range(len(keys)):
         old[i] = (x[i] * before - shift) + ROUND
@@ -34,9 +34,9 @@ def move_keys(x, before, after, shift, multiplier, old, new, old_bits, new_bits,
 
 @compiled("int64(uint64[::1], int64, uint64[::1], int32[::1], int32[::1])")
 def number_keys(keys, known, table, numbers, out):  # type: ignore[no-untyped-def]
-    """Number the different keys of the first `known` rows; a row with another key gets -1.
+    """Number the distinct keys of the first `known` rows; a row with another key gets -1.
 
-    `table` and `numbers` are room for a power of two of places, more than there are rows.
+    `table` and `numbers` are work space; their length is a power of two above the number of rows.
     """
     numbers[:] = EMPTY
     mask, size = np.uint64(len(table) - 1), 0
@@ -70,11 +70,11 @@ def shrinkages(codes, starts, weight, ridge, out):  # type: ignore[no-untyped-de
     "float64[::1], float64[:, ::1])"
 )
 def backfit(codes, starts, residual, weight, ridge, shrinkage, weights, moves):  # type: ignore[no-untyped-def]
-    """Move the weights of each grid in turn to the minimum over them, the others being as they are.
+    """Minimise over the weights of each grid in turn, with the other grids fixed.
 
-    The minimum of sum_i weight_i (residual_i - w_b(i))^2 + ridge sum_b w_b^2. The rows are gone
-    through once for each grid: a row takes the move of its bin in the grid before, and adds what is
-    left to its bin in this one. `moves` is room for two numbers for each bin of a grid.
+    Minimises sum_i weight_i (residual_i - w_b(i))^2 + ridge sum_b w_b^2. One loop over the rows for
+    each grid subtracts the move of the previous grid's bin and adds the residual to its bin.
+    `moves` is work space: two numbers for each bin of a grid.
     """
     moves[0, :] = 0.0
     before = codes[0]
@@ -98,7 +98,7 @@ def backfit(codes, starts, residual, weight, ridge, shrinkage, weights, moves): 
 
 @compiled("void(int32[:, ::1], int64[::1], float64[::1], int64, float64[::1])")
 def subtract(codes, starts, weights, first, out):  # type: ignore[no-untyped-def]
-    """Subtract the function's values at the rows from `first` on; unknown bins have none."""
+    """Subtract the function's values at the rows from `first` on; unknown bins have value 0."""
     for r in range(codes.shape[0]):
         for i in range(len(out)):
             b = codes[r, first + i]

@@ -1,4 +1,4 @@
-"""Sums over columns of (a + b) times what the entropy of the shares of a and b lacks to 1 bit."""
+"""Sums over columns of (a + b) times 1 bit minus the entropy of the shares of a and b."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
 
-COLUMNS = 64  # summed at once, so that rounding does not grow with their number
-WIDTH = 512  # rows of B at once: a block of them, 128 kB in float32, stays in the cache
+COLUMNS = 64  # summed at once, to limit rounding errors
+WIDTH = 512  # rows of B at once: a block, 128 kB in float32, fits into the cache
 
 # Twice the shares are y = 2 min(a, b) / (a + b) and h = 2 - y, and h log2(h) + y log2(y) is twice
 # what their entropy lacks to 1 bit: 0 where a = b, and 2 where b = 0, exactly.

@@ -1,4 +1,4 @@
-"""The exponential function in place."""
+"""The exponential function, in place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bochner.compute.compiled import compiled
 # exp(x) = 2^n exp(r) with n = rint(x / log 2). Adding 1.5 * 2^(mantissa bits) rounds x / log 2 and
 # leaves n in the low bits, so that a NaN never has to become an integer. 2^n is applied in two
 # halves: n may lie just outside the exponents of the type. Results below the smallest normal
-# number become 0, since subnormal numbers slow down every product that meets them.
+# number become 0, since subnormal numbers slow down products.
 # The coefficients are minimax (Remez exchange) for |r| <= log(2) / 2, relative errors 2e-9, 3e-18.
 A2, A3, A4, A5, A6 = (
     np.float32(c)
@@ -48,7 +48,7 @@ LN2_HIGH, LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 def exponential(values: NDArray[Any]) -> NDArray[Any]:
     """Replace the C-contiguous float32 or float64 `values` by their exponentials; return them.
 
-    The relative error is below 3e-7 or 1e-15. A NaN stays one, an overflow gives infinity.
+    The relative error is below 3e-7 or 1e-15. NaN stays NaN, an overflow gives infinity.
     """
     if not values.flags.c_contiguous or values.dtype not in (np.float32, np.float64):
         raise ValueError(

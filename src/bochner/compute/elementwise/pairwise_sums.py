@@ -1,4 +1,4 @@
-"""Sums over columns of a function of two entries, for all rows of one tile and some of another."""
+"""Sums over columns of a function of two entries, for the rows of one tile and some of another."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ class Term(IntEnum):
     ROOT = 3  # sqrt(a + b)
     UNEQUAL = 4  # 1 where a and b differ, else 0
 
-    # What a + b - 2 t(a, b) is for the first three and for sqrt(a b), with the digits that such a
-    # difference loses.
+    # a + b - 2 t(a, b) for the first three and for sqrt(a b), without cancellation.
     ABSOLUTE = 5  # |a - b|
     CHI_SQUARED = 6  # (a - b)^2 / (a + b)
     DIVERGENCE = 7  # a + b - 2 ENTROPY
@@ -77,9 +76,9 @@ def _require(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray
         )
 
 
-# The inner loops run over the rows of B, which lie side by side in the transposed array: LLVM
-# vectorises them, if a division by 0 need not be noticed. Where a is 0 the minimum and the mean
-# are 0, and distances are b.
+# The inner loops run over the rows of B, which are contiguous in the transposed array: LLVM
+# vectorises them if division by 0 is not checked. Where a is 0 the minimum and the mean are 0, and
+# distances are b.
 @compiled(
     "void(int64, float32[:, ::1], float32[:, ::1], int64, float32[:, ::1])",
     "void(int64, float64[:, ::1], float64[:, ::1], int64, float64[:, ::1])",

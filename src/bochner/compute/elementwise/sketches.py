@@ -1,4 +1,4 @@
-"""Count sketches of rows, products of their spectra, and columns put in their places."""
+"""Count sketches of rows, products of their spectra, and permuted columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bochner.compute.compiled import compiled
 def count_sketch(
     rows: Any, buckets: NDArray[np.int64], signs: NDArray[Any], width: int
 ) -> NDArray[Any]:
-    """Return sums of the signed columns of dense or CSR rows, those of a bucket in one sum."""
+    """Return sums of the signed columns of dense or CSR rows, one for each bucket."""
     out = np.zeros((rows.shape[0], width), rows.dtype)
     if sp.issparse(rows):
         places = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
@@ -27,8 +27,8 @@ def count_sketch(
 def multiply_spectra(out: NDArray[Any], first: int, factor: NDArray[Any], real: bool) -> None:
     """Multiply the columns of `out` from `first` on by a factor, both spectra of real numbers.
 
-    Real and imaginary parts lie side by side. `real` says that the first two columns are the
-    spectrum at 0 and at the highest frequency, which have no imaginary parts.
+    Real and imaginary parts alternate. `real` means that the first two columns are the spectrum at
+    0 and at the highest frequency, which have no imaginary parts.
     """
     if out.shape[0] != factor.shape[0] or first < 0 or out.shape[1] < first + factor.shape[1]:
         raise ValueError(

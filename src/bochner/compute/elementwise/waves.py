@@ -1,4 +1,4 @@
-"""Cosines and sines of phases that are counted in turns: cos(2 pi t), sin(2 pi t)."""
+"""Cosines and sines of phases in turns: cos(2 pi t), sin(2 pi t)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
 
-LONG = 8  # columns of a run, on average, from which on runs are faster than single places
+LONG = 8  # average length of runs from which on runs are faster than single columns
 
 
 # Minimax coefficients (Remez exchange) of sin(2 pi u) / u in powers of u^2 for |u| <= 1/4. In
@@ -163,7 +163,7 @@ def column_waves(
 
 @compiled("int64[:, ::1](int64[::1])")
 def _runs(columns):  # type: ignore[no-untyped-def]
-    """Return where columns follow each other: the first wave, its column, how many waves."""
+    """Return runs of consecutive columns: the first wave, its column, the number of waves."""
     runs, count = np.empty((len(columns), 3), np.int64), 0
     for f in range(len(columns)):
         if f > 0 and columns[f] == columns[f - 1] + 1:
@@ -174,8 +174,8 @@ def _runs(columns):  # type: ignore[no-untyped-def]
     return runs[:count]
 
 
-# Phases and heights are gathered first, so that the polynomial is left to vector instructions; so
-# is what runs gather if they are long.
+# Phases and heights are gathered first, so that the polynomial is vectorised; long runs vectorise
+# the gathering, too.
 @compiled(
     "void(float32[:, ::1], float32[:, ::1], int64[::1], int64[:, ::1], float32[:, ::1], "
     "float32[:, ::1])"

@@ -1,1 +1,1 @@
-"""Products, factors and distances of matrices, the same for any number of threads."""
+"""Matrix products, factors and distances, the same for any number of threads."""

@@ -12,19 +12,19 @@ from scipy.linalg import LinAlgError, get_blas_funcs, get_lapack_funcs
 from bochner.compute.blas import single_blas
 from bochner.compute.pool import each_tile
 
-BLOCK = 256  # columns of a panel: what one thread alone factorises
+BLOCK = 256  # columns of a panel, whose diagonal block one thread factorises
 ROWS = 256  # of a tile of a panel from which a product is subtracted
-DIVIDED_ROWS = 512  # of one that is divided by a factor, which is copied for each
+DIVIDED_ROWS = 512  # of a tile that is solved for; each copies the factor
 SIDE = 512  # of a square tile of a product
-FEWEST = 64  # rows of a tile that is worth a thread
-LARGEST = 1e3  # jitter, in means of the diagonal: beyond that it is no Cholesky factor of anything
+FEWEST = 64  # fewest rows of a tile that are worth a thread
+LARGEST = 1e3  # jitter, in units of the mean of the diagonal
 
 
 def cholesky(A: NDArray[Any]) -> NDArray[Any]:
     """Write L with A = L L' into the lower half of a symmetric A, in place, and return A.
 
-    What is above the diagonal stays. Panel by panel: subtract what the columns before explain,
-    factorise the square at the top, divide the rest by it (Golub and Van Loan 2013, Matrix
+    The part above the diagonal is unchanged. For each panel: subtract the product of the previous
+    columns, factorise the diagonal block, solve for the rows below (Golub and Van Loan 2013, Matrix
     computations, section 4.2.6). Raises a LinAlgError if A is not positive definite.
     """
     for begin, end in _blocks(len(A)):
@@ -38,10 +38,10 @@ def cholesky(A: NDArray[Any]) -> NDArray[Any]:
 def jittered_cholesky(
     A: NDArray[Any], jitter: float, least: float | None = None
 ) -> tuple[NDArray[Any], float]:
-    """Return L with L L' = A + jitter mean(diag A) I, in the place of A, 0 above, and the jitter.
+    """Return L with L L' = A + jitter mean(diag A) I, in place of A, 0 above, and the jitter.
 
-    A jitter that does not suffice is multiplied by 10, a jitter of 0 becomes `least`, the
-    precision if that is None.
+    While the factorisation fails the jitter is multiplied by 10; a jitter of 0 becomes `least`, by
+    default the machine precision.
     """
     diagonal = A.diagonal().copy()
     mean = float(diagonal.mean()) if len(A) else 0.0
@@ -91,10 +91,7 @@ def solve(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
 
 
 def lower_gram(L: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
-    """Write L'L of a lower triangular L, which is 0 above the diagonal, to `out`; return it.
-
-    Products are made in the precision of `out`.
-    """
+    """Write L'L of a lower triangular L to `out`, in the precision of `out`; return it."""
     tops = range(0, len(L), SIDE)
     corners = [(i, j) for j in tops for i in tops if i <= j]
 
@@ -110,7 +107,7 @@ def lower_gram(L: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
 
 
 class _Subtract:
-    """Subtract from tiles of a panel what the columns before it explain."""
+    """Subtract the product of the previous columns from tiles of a panel."""
 
     def __init__(self, A: NDArray[Any], begin: int, end: int) -> None:
         self.left, self.panel = A[begin:, :begin], A[begin:, begin:end]
@@ -118,7 +115,7 @@ class _Subtract:
 
     def __call__(self, top: int, bottom: int) -> None:
         if self.left.shape[1] > 0:
-            # Above the diagonal nothing changes: there the symmetric matrix is kept.
+            # The part above the diagonal must keep the symmetric matrix.
             wide = min(bottom, self.panel.shape[1])
             product = self.left[top:bottom] @ self.top[:wide].T
             if top < self.panel.shape[1]:
@@ -127,14 +124,14 @@ class _Subtract:
 
 
 class _Divide:
-    """Divide tiles below the square at the top of a panel by its factor."""
+    """Solve for the tiles below the diagonal block of a panel."""
 
     def __init__(self, A: NDArray[Any], begin: int, end: int) -> None:
         self.square, self.panel = A[begin:end, begin:end], A[end:, begin:end]
         self.trsm = get_blas_funcs("trsm", (A,))
 
     def __call__(self, top: int, bottom: int) -> None:
-        # In Fortran's order all is transposed: X L' = B is L X' = B'.
+        # In Fortran order all arrays are transposed: X L' = B is L X' = B'.
         tile = self.panel[top:bottom]
         tile[:] = self.trsm(1.0, self.square.T, tile.T, lower=0, trans_a=1).T
 
@@ -149,7 +146,7 @@ def _factorize(square: NDArray[Any]) -> None:
 
 
 def _divide(square: NDArray[Any], X: NDArray[Any], transposed: bool) -> None:
-    """Divide X in place by a lower triangular square, or by its transpose."""
+    """Solve in place with a lower triangular matrix, or with its transpose."""
     trsm = get_blas_funcs("trsm", (square,))
     with single_blas():
         X[:] = trsm(1.0, square.T, X, lower=0, trans_a=int(not transposed))
@@ -160,7 +157,7 @@ def _blocks(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _height(rows: int) -> int:
-    """Return the height of tiles of a panel of which each number is read once."""
+    """Return the height of tiles of a panel that is read once."""
     return max(FEWEST, min(1024, rows // 8))
 
 
@@ -173,7 +170,7 @@ def _cleared(A: NDArray[Any]) -> NDArray[Any]:
 
 
 def _mirror(A: NDArray[Any]) -> None:
-    """Write what is above the diagonal below it."""
+    """Copy the part above the diagonal below it."""
     for begin, end in _blocks(len(A)):
         A[end:, begin:end] = A[begin:end, end:].T
         square = np.triu(A[begin:end, begin:end], 1)

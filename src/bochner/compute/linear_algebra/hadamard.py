@@ -1,4 +1,4 @@
-"""Products with Hadamard matrices, made by fast transforms."""
+"""Products with Hadamard matrices by fast transforms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
 
-LANES = 8  # rows that are transformed side by side, as many as fit into a vector register
+LANES = 8  # rows transformed together, as many as fit into a vector register
 
 
 def power_of_two(number: int) -> int:
@@ -25,12 +25,11 @@ def hadamard_products(
 ) -> NDArray[Any]:
     """Return L H D_s P_s ... H D_2 P_2 H D_1 x of each row x, block after block.
 
-    H is the Hadamard matrix of Sylvester, of entries 1 and -1, and its product takes n log n
-    additions (Fino and Algazi 1976, Unified matrix treatment of the fast Walsh-Hadamard
-    transform). Rows are filled up with zeros to its length n. `diagonals`, (blocks, stages, n), are
-    the D, `lengths`, (blocks, n), the L; `orders`, (blocks, stages - 1, n), say which number a
-    permutation P puts where. All are of one dtype, float32 or float64; the result is
-    (rows, blocks * n).
+    H is Sylvester's Hadamard matrix with entries 1 and -1; a product takes n log n additions (Fino
+    and Algazi 1976, Unified matrix treatment of the fast Walsh-Hadamard transform). Rows are padded
+    with zeros to its length n. `diagonals`, (blocks, stages, n), are the D, `lengths`, (blocks, n),
+    the L; `orders`, (blocks, stages - 1, n), are the permutations P. All are of one dtype, float32
+    or float64; the result is (rows, blocks * n).
     """
     blocks, stages, n = diagonals.shape
     shapes = orders.shape == (blocks, stages - 1, n) and lengths.shape == (blocks, n)
@@ -41,7 +40,7 @@ def hadamard_products(
             f"got {diagonals.shape}, {orders.shape}, {lengths.shape} and {rows.shape[1]} columns."
         )
     out = np.empty((rows.shape[0], blocks * n), rows.dtype)
-    rows = np.require(rows, requirements=["C", "W"])  # compiled for arrays that are not read-only
+    rows = np.require(rows, requirements=["C", "W"])  # the loop is compiled for writable arrays
     _hadamard_products(rows, diagonals, orders, lengths, out)
     return out
 

@@ -1,4 +1,4 @@
-"""Products of tall arrays with themselves and each other, the same for any number of threads."""
+"""Products of tall matrices, the same for any number of threads."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile, sum_tiles
 
 SIDE = 256  # of a square tile of the result
-FEW = 64  # columns of A'B for a thread
-NARROW, TILE = 16, 512  # columns of B that are few; rows for a thread then
-ROWS = 1024  # summed in the arrays' own precision; such sums are added in float64
+FEW = 64  # columns of A for a tile
+NARROW, TILE = 16, 512  # most columns of a narrow B; rows of a tile then
+ROWS = 1024  # summed in the precision of the arrays; such sums are added in float64
 
 
 def gram(A: NDArray[Any]) -> NDArray[np.float64]:
-    """Return A'A in float64; only one half is computed, the other is its mirror image."""
+    """Return A'A in float64; only one half is computed."""
     size = A.shape[1]
     out = np.empty((size, size))
     corners = [(i, j) for i in range(0, size, SIDE) for j in range(i, size, SIDE)]
@@ -53,7 +53,7 @@ def transposed_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
 def product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
     """Return AB in float64, for a tall A."""
     out, narrow = np.zeros((len(A), B.shape[1])), _is_narrow(A, B)
-    # Loops refuse a view of a file that is read only.
+    # The loops need writable arrays; a mapped file is not.
     weights = np.array(B.T, order="C") if narrow else B
 
     def fill(start: int, stop: int) -> None:
@@ -67,7 +67,7 @@ def product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _is_narrow(A: NDArray[Any], B: NDArray[Any]) -> bool:
-    """Whether B has so few columns that A is best read once, row by row, and loops can do that."""
+    """Whether B has few columns, so that reading A once, row by row, is fastest."""
     known = A.dtype == B.dtype and A.dtype in (np.float32, np.float64)
     return known and 0 < B.shape[1] <= NARROW and A.size > 0 and A.flags.carray
 
@@ -91,10 +91,10 @@ def add_row_products(
 ) -> None:
     """Add to `out` the products of some rows of a matrix, from column `start` on, with weights.
 
-    `weights` is of shape (outputs, columns). Rows are read where they are: for few outputs a
-    product is as fast as the memory, and a copy for BLAS would take as long again. They go by
-    twos or fours, so that weights are read less often; the sums of a row do not depend on the
-    others. Weights in double precision make sums in double precision.
+    `weights` has shape (outputs, columns). Rows are read in place: with few outputs the product is
+    limited by memory bandwidth, and a copy for BLAS would double the time. Two or four rows at a
+    time read the weights less often; the sums of a row do not depend on other rows. Weights in
+    double precision give sums in double precision.
     """
     mixed = matrix.dtype == np.float32 and weights.dtype == np.float64
     loop = _add_by_fours if mixed else _add_by_twos
@@ -107,7 +107,7 @@ def add_row_products(
     fastmath={"contract", "reassoc"},
 )
 def _add_by_twos(matrix, rows, start, weights, out):  # type: ignore[no-untyped-def]
-    """Add the products of rows two by two; the last of an odd number is its own partner."""
+    """Add the products of two rows at a time; the last of an odd number is paired with itself."""
     outputs, width = weights.shape
     for i in range(0, len(rows), 2):
         last = min(i + 1, len(rows) - 1)
@@ -155,7 +155,7 @@ def _add_by_twos(matrix, rows, start, weights, out):  # type: ignore[no-untyped-
     fastmath={"contract", "reassoc"},
 )
 def _add_by_fours(matrix, rows, start, weights, out):  # type: ignore[no-untyped-def]
-    """Add the products of rows four by four; the last one stands in for those that are missing."""
+    """Add the products of four rows at a time; the last row replaces missing ones."""
     outputs, width = weights.shape
     end, sums, more = len(rows) - 1, np.empty(4), np.empty(4)
     for i in range(0, len(rows), 4):
@@ -194,8 +194,8 @@ def _add_by_fours(matrix, rows, start, weights, out):  # type: ignore[no-untyped
 def add_column_products(matrix, rows, start, values, out):  # type: ignore[no-untyped-def]
     """Add to `out`, (outputs, columns), the products of columns from `start` on with values.
 
-    `values`, (rows, outputs), belong to some rows of the matrix. Rows go by fours: the sums are
-    then read and written a fourth as often. Outputs go by twos, and rows are read half as often.
+    `values`, (rows, outputs), belong to some rows of the matrix. Four rows at a time read and write
+    the sums less often, and two outputs at a time read the rows less often.
     """
     outputs, width = out.shape
     i = 0

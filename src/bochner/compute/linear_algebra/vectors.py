@@ -1,4 +1,4 @@
-"""Sweeps over long arrays of weights: several results of one reading, summed in float64."""
+"""Updates of conjugate gradients on long arrays, with sums in float64."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from numpy.typing import NDArray
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile, sum_tiles
 
-TILE = 65_536  # rows of a sweep
+TILE = 65_536  # rows
 
 
-def curved(p: NDArray[Any], q: NDArray[Any], ridge: float, share: float) -> NDArray[np.float64]:
-    """Turn q into q * share + ridge * p in place, and return its product with p, by columns."""
+def ridge_product(
+    p: NDArray[Any], q: NDArray[Any], ridge: float, share: float
+) -> NDArray[np.float64]:
+    """Set q = q * share + ridge * p in place, and return sum(p q) of each column."""
 
     def sweep(top: int, bottom: int) -> NDArray[np.float64]:
         sums = np.zeros(p.shape[1])
-        _curved(p[top:bottom], q[top:bottom], ridge, share, sums)
+        _ridge_product(p[top:bottom], q[top:bottom], ridge, share, sums)
         return sums
 
     return sum_tiles(sweep, len(p), TILE, (p.shape[1],))
 
 
-def stepped(
+def update_solution(
     x: NDArray[Any],
     r: NDArray[Any],
     p: NDArray[Any],
@@ -32,24 +34,24 @@ def stepped(
     diagonal: NDArray[Any],
     length: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Do x += length p, r -= length q and q = 0 in place; return sum r^2 / diagonal, by columns."""
+    """Set x += length p, r -= length q, q = 0 in place; return sum(r^2 / diagonal) by columns."""
 
     def sweep(top: int, bottom: int) -> NDArray[np.float64]:
         sums = np.zeros(len(length))
         part = slice(top, bottom)
-        _stepped(x[part], r[part], p[part], q[part], diagonal[part], length, sums)
+        _update_solution(x[part], r[part], p[part], q[part], diagonal[part], length, sums)
         return sums
 
     return sum_tiles(sweep, len(x), TILE, (len(length),))
 
 
-def turned(
+def update_direction(
     p: NDArray[Any], r: NDArray[Any], diagonal: NDArray[Any], keep: NDArray[np.float64]
 ) -> None:
-    """Do p = r / diagonal + keep p in place."""
+    """Set p = r / diagonal + keep p in place."""
 
     def sweep(top: int, bottom: int) -> None:
-        _turned(p[top:bottom], r[top:bottom], diagonal[top:bottom], keep)
+        _update_direction(p[top:bottom], r[top:bottom], diagonal[top:bottom], keep)
 
     each_tile(sweep, len(p), TILE)
 
@@ -58,7 +60,7 @@ def turned(
     "void(float32[:, ::1], float32[:, ::1], float64, float64, float64[::1])",
     "void(float64[:, ::1], float64[:, ::1], float64, float64, float64[::1])",
 )
-def _curved(p, q, ridge, share, sums):  # type: ignore[no-untyped-def]
+def _ridge_product(p, q, ridge, share, sums):  # type: ignore[no-untyped-def]
     for i in range(p.shape[0]):
         for k in range(p.shape[1]):
             value = q[i, k] * share + ridge * p[i, k]
@@ -72,7 +74,7 @@ def _curved(p, q, ridge, share, sums):  # type: ignore[no-untyped-def]
     "void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], "
     "float64[::1], float64[::1])",
 )
-def _stepped(x, r, p, q, diagonal, length, sums):  # type: ignore[no-untyped-def]
+def _update_solution(x, r, p, q, diagonal, length, sums):  # type: ignore[no-untyped-def]
     for i in range(x.shape[0]):
         for k in range(x.shape[1]):
             x[i, k] += length[k] * p[i, k]
@@ -86,7 +88,7 @@ def _stepped(x, r, p, q, diagonal, length, sums):  # type: ignore[no-untyped-def
     "void(float32[:, ::1], float32[:, ::1], float32[::1], float64[::1])",
     "void(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1])",
 )
-def _turned(p, r, diagonal, keep):  # type: ignore[no-untyped-def]
+def _update_direction(p, r, diagonal, keep):  # type: ignore[no-untyped-def]
     for i in range(p.shape[0]):
         for k in range(p.shape[1]):
             p[i, k] = r[i, k] / diagonal[i] + keep[k] * p[i, k]

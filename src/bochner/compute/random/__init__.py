@@ -1,4 +1,4 @@
-"""Random numbers that are addressed by seed and path, and numbers that fill space more evenly."""
+"""Random numbers addressed by seed and path, stratified, orthogonal and quasi-random ones."""
 
 from bochner.compute.random.counter_based import Random
 

@@ -14,23 +14,23 @@ Shape = int | tuple[int, ...]
 WORD = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio, the increment of splitmix64
 LANES = (0x243F6A8885A308D3, 0x13198A2E03707344)  # digits of pi: two unrelated starting points
-MOST_HALVES = 16  # of a Gamma shape that are summed
+MOST_HALVES = 16  # halves of a Gamma shape parameter that are summed
 
 
 class Random:
-    """The stream of random numbers that belongs to a seed and a path of integers.
+    """The stream of random numbers of a seed and a path of integers.
 
-    Two streams of different seed or path are independent; `Random(seed, block)` draws a block
-    without drawing those before it. Successive calls continue the stream. The integers come from
-    the counter-based generator Philox (Salmon et al. 2011, Parallel random numbers: as easy as
-    1, 2, 3); they are the same on every machine, and the floats are so to rounding.
+    Streams of different seed or path are independent; `Random(seed, block)` generates a block
+    without those before it. Successive calls continue the stream. The integers come from the
+    counter-based generator Philox (Salmon et al. 2011, Parallel random numbers: as easy as 1, 2,
+    3); they are the same on every machine, and the floats are the same up to rounding.
 
     Parameters
     ----------
     seed : int
         Any integer of at most 64 bits.
     *path : int
-        Where the stream is used, e.g. the number of a block.
+        Identifies the stream, e.g. the number of a block.
 
     Examples
     --------
@@ -39,9 +39,9 @@ class Random:
     array([17350226370433720104,  7838392086619169829], dtype=uint64)
     """
 
-    # Models store seeds, so a seed must mean the same numbers for ever. NumPy promises that for
+    # Models store seeds, so a seed must always give the same numbers. NumPy guarantees that for
     # the raw bits of a bit generator but not for the distributions of Generator (its NEP 19):
-    # hence the transforms to floats are written out here.
+    # hence the transforms to floats are implemented here.
 
     def __init__(self, seed: int, *path: int) -> None:
         self.seed, self.path = int(seed), tuple(int(step) for step in path)
@@ -51,7 +51,7 @@ class Random:
         return f"Random({', '.join(map(str, (self.seed, *self.path)))})"
 
     def child(self, *path: int) -> Random:
-        """Return the stream, from its beginning, that lies further down the path."""
+        """Return the stream, from its beginning, of a longer path."""
         return Random(self.seed, *self.path, *path)
 
     def integers(self, size: int) -> NDArray[np.uint64]:
@@ -60,7 +60,7 @@ class Random:
 
     def uniform(self, shape: Shape) -> NDArray[np.float64]:
         """Return numbers in the open interval (0, 1), symmetric about 1/2."""
-        # 52 bits and a half: with 53 bits the largest value would round to 1.
+        # 52 bits plus one half: with 53 bits the largest value would round to 1.
         bits = self.integers(prod(_sides(shape))) >> np.uint64(12)
         return ((bits.astype(np.float64) + 0.5) * 2.0**-52).reshape(shape)
 
@@ -84,8 +84,8 @@ class Random:
     def gamma(self, shape_parameter: float, shape: Shape) -> NDArray[np.float64]:
         """Return Gamma(shape_parameter, scale 1) numbers.
 
-        Gamma(n) is a sum of n exponentials, and Gamma(1/2) half a squared normal number. Other
-        shapes, and large ones, take the inverse distribution function at uniform numbers.
+        Gamma(n) is a sum of n exponentials, and Gamma(1/2) half a squared normal number. Other and
+        large shape parameters use the inverse distribution function of uniform numbers.
         """
         if not 0 < shape_parameter < inf:
             raise ValueError(
@@ -105,7 +105,7 @@ class Random:
 
 
 def row_hash(seed: int, index: ArrayLike) -> NDArray[np.uint64]:
-    """Return 64 random bits for each row number, whatever other rows are asked for (splitmix64)."""
+    """Return 64 random bits for each row number, independent of other rows (splitmix64)."""
     z = np.asarray(index).astype(np.uint64) * np.uint64(GOLDEN) + np.uint64(_mix(seed & WORD))
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -113,8 +113,8 @@ def row_hash(seed: int, index: ArrayLike) -> NDArray[np.uint64]:
 
 
 def gamma_quantiles(shape_parameter: float, share: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the numbers below which a Gamma(shape_parameter) number lies with these chances."""
-    from scipy.special import gammaincinv  # slow to import, seldom needed
+    """Return the quantiles of Gamma(shape_parameter) at these probabilities."""
+    from scipy.special import gammaincinv  # slow to import, rarely needed
 
     return np.asarray(gammaincinv(shape_parameter, share), dtype=np.float64)
 

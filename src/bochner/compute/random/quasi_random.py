@@ -11,28 +11,27 @@ from numpy.typing import NDArray
 from bochner.compute.compiled import compiled
 from bochner.compute.random.counter_based import Random, Shape, gamma_quantiles
 
-HALTON = 0x48616C746F6E  # the path of the numbers that scramble
-DIGITS = 40  # of a number, if the base is 2
+HALTON = 0x48616C746F6E  # the path of the scrambling numbers
+DIGITS = 40  # binary digits of a number
 
 
 class QuasiRandom(Random):
-    """The coordinates of Halton points in place of random numbers.
+    """Coordinates of Halton points in place of random numbers.
 
-    A law is met by its inverse distribution function. The last side of a shape is the points, the
-    numbers first, ..., first + size - 1 of an endless sequence; any other is refused. The other
-    sides are coordinates, each of which is used once: those of the first call, then those of the
-    second, and so on.
+    Distributions are obtained by their inverse distribution functions. The last side of a shape is
+    the points first, ..., first + size - 1 of an infinite sequence; other lengths are refused. The
+    other sides are coordinates; each call uses the next ones.
 
-    Coordinate j of point i is the digits of i in the j-th prime base b, in reverse order after the
-    point (Halton 1960, On the efficiency of certain quasi-random sequences of points in evaluating
+    Coordinate j of point i has the digits of i in the j-th prime base b, reversed after the point
+    (Halton 1960, On the efficiency of certain quasi-random sequences of points in evaluating
     multi-dimensional integrals). Digit k is scrambled to (a_k digit + c_k) mod b with random a_k
-    and c_k (Matousek 1998, On the L2-discrepancy for anchored boxes), so that every
-    point is uniform by itself, and neighbouring large primes do not march in step.
+    and c_k (Matousek 1998, On the L2-discrepancy for anchored boxes), so that every point is
+    uniform, and coordinates of large neighbouring primes are not correlated.
 
     Parameters
     ----------
     rng : Random
-        Its seed determines how digits are scrambled; integers come from it.
+        Its seed determines the scrambling; integers come from it.
     first : int
         The number of the first point.
     size : int
@@ -63,7 +62,7 @@ class QuasiRandom(Random):
 
     def normal(self, shape: Shape) -> NDArray[np.float64]:
         """Return normal numbers."""
-        from scipy.special import ndtri  # slow to import, seldom needed
+        from scipy.special import ndtri  # slow to import, rarely needed
 
         return np.asarray(ndtri(self.uniform(shape)), dtype=np.float64)
 
@@ -95,7 +94,7 @@ def _scrambling(words: NDArray[np.uint64], bases: NDArray[np.int64]) -> NDArray[
 def _radical_inverses(bases: Any, scrambling: Any, first: int, out: Any) -> None:
     for j in range(out.shape[0]):
         b = bases[j]
-        # As many digits as make up 40 bits, so that every number lies inside (0, 1).
+        # Digits worth 40 bits, so that every number lies inside (0, 1).
         digits = int(np.ceil(DIGITS / np.log2(b)))
         factors, shifts = scrambling[j, 0], scrambling[j, 1]
         for i in range(out.shape[1]):

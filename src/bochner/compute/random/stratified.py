@@ -1,4 +1,4 @@
-"""Random numbers that are spread evenly over their law, or whose vectors are orthogonal."""
+"""Stratified random numbers, and normal vectors that are orthogonal."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from bochner.compute.random.counter_based import Random, Shape, gamma_quantiles
 class StratifiedRandom(Random):
     """A stream in which n uniform numbers lie in n equal intervals, one in each, in random order.
 
-    Each of them is uniform by itself, and sums over them vary less; those of two calls are
-    independent in their order (McKay, Beckman and Conover 1979, A comparison of three methods for
-    selecting values of input variables in the analysis of output from a computer code: Latin
-    hypercube sampling). Exponential, Cauchy and Gamma numbers are made of them by inverse
-    distribution functions; normal ones are independent.
+    Each number is uniform, and sums over them have a smaller variance; the orders of two calls are
+    independent (McKay, Beckman and Conover 1979, A comparison of three methods for selecting values
+    of input variables in the analysis of output from a computer code: Latin hypercube sampling).
+    Exponential, Cauchy and Gamma numbers use inverse distribution functions; normal ones are
+    independent.
 
     Parameters
     ----------
     rng : Random
-        The stream that is used up.
+        The underlying stream.
     """
 
     def __init__(self, rng: Random) -> None:
@@ -48,21 +48,21 @@ class StratifiedRandom(Random):
 class OrthogonalRandom(StratifiedRandom):
     """A stream of random numbers in which the columns of a normal matrix are orthogonal.
 
-    Every column of `normal((n, size))` is a standard normal vector by itself; n of them at a time
-    have orthogonal directions (Yu, Suresh, Choromanski, Holtmann-Rice and Kumar 2016, Orthogonal
-    random features, section 3). With G = Q R for a normal G, R with a positive diagonal, Q is
-    uniform among the matrices with orthonormal columns and independent of R. The norms of the
-    columns of G are those of R, so they serve as the lengths.
+    Every column of `normal((n, size))` is a standard normal vector; n of them at a time have
+    orthogonal directions (Yu, Suresh, Choromanski, Holtmann-Rice and Kumar 2016, Orthogonal random
+    features, section 3). With G = Q R for a normal G and a positive diagonal of R, Q is uniform
+    among the matrices with orthonormal columns and independent of R. The norms of the columns of G
+    are those of R, so they serve as the lengths.
 
-    Other numbers are drawn for whole vectors only, and stratified: by directions alone a mixture
-    would gain little, since most of its variance is that of the lengths.
+    Other numbers are drawn only for whole vectors, and stratified: most of the variance of a scale
+    mixture is that of the lengths, so orthogonal directions alone would gain little.
 
     Parameters
     ----------
     rng : Random
-        The stream that is used up.
+        The underlying stream.
     user : object
-        Who draws, for the message if it draws a matrix that is not normal.
+        The kernel, for the message if it draws a matrix that is not normal.
     """
 
     def __init__(self, rng: Random, user: Any) -> None:
@@ -95,7 +95,7 @@ class OrthogonalRandom(StratifiedRandom):
 
 
 def _orthogonal(normal: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return orthogonal columns of the lengths of the given ones; of each of a stack of them."""
+    """Return orthogonal columns with the lengths of the given ones, for each matrix of a stack."""
     q, r = np.linalg.qr(normal)
     signs = np.where(np.diagonal(r, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
     lengths = signs * np.linalg.norm(normal, axis=-2)

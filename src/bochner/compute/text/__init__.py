@@ -1,1 +1,1 @@
-"""Loops over the bytes of text files: fields, decimals and categories."""
+"""Loops over the bytes of text files: records, fields, decimals and categories."""

@@ -9,9 +9,9 @@ from bochner.compute.compiled import compiled
 
 
 class Markers:
-    """Cells that mean "missing": `signs` one after the other, the k-th ending at `ends[k]`.
+    """Cells that mean "missing": `signs` concatenated, the k-th ending at `ends[k]`.
 
-    `first` says which bytes a marker can begin with.
+    `first` tells which bytes a marker can begin with.
     """
 
     def __init__(self, markers: tuple[str, ...]) -> None:
@@ -26,7 +26,7 @@ class Markers:
 def codes(
     text: NDArray[np.uint8], starts: NDArray[np.int32], stops: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the code of each cell text[start:stop], and the cell where each code first appears."""
+    """Return the code of each cell text[start:stop], and the first cell of each code."""
     out, firsts = np.empty(len(starts), np.int64), np.empty(len(starts), np.int64)
     table = np.full(1 << (2 * len(starts) + 1).bit_length(), -1, np.int32)
     count = _codes(text, starts, stops, table, out, firsts)

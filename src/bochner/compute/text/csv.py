@@ -1,4 +1,4 @@
-"""Records and fields of text with quotes: where they begin and end."""
+"""Positions of records and fields in text with quotes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from numpy.typing import NDArray
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile
 
-TILE = 1 << 18  # bytes of a tile: what is found in them stays in the L2 cache
-REACH = 1 << 14  # bytes in which a line end is looked for at once
+TILE = 1 << 18  # bytes of a tile: its results fit into the L2 cache
+REACH = 1 << 14  # bytes searched for a line end at once
 NEWLINE, RETURN, QUOTE = 10, 13, ord('"')
 
 
 @dataclass(frozen=True)
 class Records:
-    """Record k is text[starts[k]:stops[k]], and begins at line `lines[k]` of the file.
+    """Record k is text[starts[k]:stops[k]] and begins at line `lines[k]` of the file.
 
-    `end` is where the first record begins that is not complete, `line` its line. Empty lines are
-    no records.
+    `end` is the start of the first incomplete record, `line` its line. Empty lines are no records.
     """
 
     starts: NDArray[np.int32]
@@ -40,9 +39,9 @@ class Records:
 
 
 def records(text: NDArray[np.uint8], delimiter: int | None, line: int) -> Records:
-    """Cut the text at the line ends outside quotes; without a delimiter at every line end.
+    """Cut the text at line ends outside quotes; if `delimiter` is None, at every line end.
 
-    The cuts do not depend on the number of threads, of which lines without quotes use all.
+    The result does not depend on the number of threads. Text with quotes uses one thread.
     """
     if delimiter is not None and (text == QUOTE).any():
         return _cut(text, line, partial(_records, np.int64(delimiter)))
@@ -66,7 +65,7 @@ def _cut(text: NDArray[np.uint8], line: int, loop: Callable[..., Any]) -> Record
 
 
 def _line_edges(text: NDArray[np.uint8]) -> list[int]:
-    """Return places after line ends, about a tile apart, and both ends of the text."""
+    """Return positions after line ends, about a tile apart, and both ends of the text."""
     edges = [0]
     while edges[-1] + TILE < len(text):
         place, found = edges[-1] + TILE, 0
@@ -92,14 +91,14 @@ def fields(
     places: NDArray[np.int64],
     width: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return starts and stops (rows, width) of the fields of complete rows, and what was found.
+    """Return starts and stops (rows, width) of the fields of complete records, and field counts.
 
-    The field of column j goes to place `places[j]` of its row, nowhere if that is -1. A record is
-    complete if it has len(places) fields. What was found is the number of fields of each record,
-    or -1 - j if more than a field stands between two delimiters at column j.
+    The field of column j is column `places[j]` of the result, skipped if that is -1. A record is
+    complete if it has len(places) fields. The count of a record with text after the closing quote
+    of column j is -1 - j.
     """
     size = int(some.stops[-1] - some.starts[0]) + 1 if len(some) else 0
-    # A header of a million names above short rows must not ask for a million places a row.
+    # A header of a million names above short rows must not allocate a million fields a row.
     most = min(len(some), size // max(1, len(places)) + 1)
     starts, stops = np.empty((2, most + 1, width), np.int32)
     found = np.empty(len(some), np.int32)

@@ -1,4 +1,4 @@
-"""Decimals in bytes become the nearest doubles, digit for digit what float() makes of them."""
+"""Decimals in bytes to the nearest doubles, with the same bits as float()."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from bochner.compute.compiled import compiled
 from bochner.compute.text.cells import Markers
 
-DIGITS = 19  # the most that an unsigned 64-bit number always holds
-FAR = 1 << 40  # an exponent beyond which none matters, however many digits there are
+DIGITS = 19  # the most that always fit into an unsigned 64-bit number
+FAR = 1 << 40  # larger exponents give 0 or infinity, whatever the digits
 
 
 Bytes = NDArray[np.uint8]
 
 
-WHOLE, HARD, WRONG = 0, -1, 1  # flags of a row: all read, some cell undecided, first wrong cell
+WHOLE, HARD, WRONG = 0, -1, 1  # flags of a row: parsed, a cell is undecided, first wrong cell
 
 
 BLANK, TAB, PLUS, MINUS, DOT, ZERO, LETTER_E = (ord(sign) for sign in " \t+-.0e")
@@ -36,10 +36,10 @@ def read_decimals(
     out: NDArray[np.float64],
     flags: NDArray[np.int32],
 ) -> None:
-    """Read the cells (starts, stops), each (rows, columns or more), into `out` (rows, columns).
+    """Parse the cells (starts, stops), each (rows, columns or more), into `out` (rows, columns).
 
-    Missing cells become NaN. Row i's flag is WHOLE, HARD if a cell has more digits than can be
-    judged here, or WRONG + j if the cell of column j is the first that is no finite number.
+    Missing cells become NaN. The flag of row i is WHOLE, HARD if a cell has too many digits to be
+    decided here, or WRONG + j if column j has the first cell that is no finite number.
     """
     signs = markers.signs, markers.ends, markers.first
     tables = powers_of_five(), powers_of_ten()
@@ -82,10 +82,10 @@ def _nearest(digits, q, powers):  # type: ignore[no-untyped-def]
         if exponent <= -63:
             return np.uint64(0)
         mantissa >>= np.uint64(1 - exponent)
-        return (mantissa + (mantissa & one)) >> one  # the carry makes it the least normal double
+        return (mantissa + (mantissa & one)) >> one  # a carry gives the smallest normal double
     half = low <= one and -4 <= q <= 23 and mantissa & np.uint64(3) == one
     if half and mantissa << shift == high:
-        mantissa &= ~one  # exactly between two: to the even one
+        mantissa &= ~one  # a tie: round to even
     mantissa = (mantissa + (mantissa & one)) >> one
     bits = mantissa + (np.uint64(exponent - 1) << np.uint64(52))  # the leading bit adds the 1
     infinite = np.uint64(0x7FF) << np.uint64(52)
@@ -94,7 +94,7 @@ def _nearest(digits, q, powers):  # type: ignore[no-untyped-def]
 
 @compiled("Tuple((int64, uint64, int64, int64, int64))(uint8[::1], int64, int64, uint64, int64)")
 def _figures(text, at, stop, digits, kept):  # type: ignore[no-untyped-def]
-    """Append figures to the `kept` digits; return also how many had no place, and what they are."""
+    """Append digits to the `kept` ones; return also how many were dropped, and their bits or-ed."""
     dropped, seen = np.int64(0), np.int64(0)
     while at < stop:
         digit = np.int64(text[at]) - ZERO
@@ -112,7 +112,7 @@ def _figures(text, at, stop, digits, kept):  # type: ignore[no-untyped-def]
 
 @compiled("UniTuple(int64, 2)(uint8[::1], int64, int64)")
 def _exponent(text, at, stop):  # type: ignore[no-untyped-def]
-    """Return the power after the letter e, and the place after it, -1 if there is none."""
+    """Return the power after the letter e, and the position after it, -1 if there is none."""
     negative = at < stop and text[at] == MINUS
     if at < stop and (text[at] == MINUS or text[at] == PLUS):
         at += 1
@@ -196,9 +196,9 @@ def _cell(text, at, stop, signs, ends, first, powers, tens, value, bits):  # typ
     "uint64[:, ::1], float64[::1], float64[:, ::1], uint64[:, ::1], int32[::1])"
 )
 def _decimals(text, starts, stops, signs, ends, first, powers, tens, out, bits, flags):  # type: ignore[no-untyped-def]
-    """Read plain digits with or without a point here, and leave the rest to `_cell`.
+    """Parse plain digits with or without a point here, and other cells by `_cell`.
 
-    Indices are unsigned where it counts: those of Numba may be negative, which is looked at.
+    Indices are unsigned where speed matters: Numba checks signed ones for negative values.
     """
     for i in range(out.shape[0]):
         flags[i] = WHOLE
@@ -242,7 +242,7 @@ def _decimals(text, starts, stops, signs, ends, first, powers, tens, out, bits, 
                 break
 
 
-LEAST_POWER, MOST_POWER = -342, 308  # of ten; digits times what lies beyond are 0 or infinite
+LEAST_POWER, MOST_POWER = -342, 308  # of ten; beyond, the result is 0 or infinite
 
 
 @cache

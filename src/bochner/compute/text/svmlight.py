@@ -1,4 +1,4 @@
-"""Rows of sparse text: label index:value index:value ..., as positions and indices."""
+"""Positions and indices of sparse rows in text: label index:value index:value ..."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from bochner.compute.compiled import compiled
 from bochner.compute.text.csv import Records
 
-EMPTY, ROW = 0, 1  # what a line holds: nothing (a comment), a row, or a mistake:
+EMPTY, ROW = 0, 1  # the content of a line: nothing (a comment), a row, or an error:
 NO_PAIR, NOT_INCREASING, TOO_LARGE, BELOW_ONE = -1, -2, -3, -4
-LARGEST = 1 << 24  # columns, all of which have names: one odd line must not fill the memory
+LARGEST = 1 << 24  # columns: each has a name, and one malformed line must not exhaust the memory
 LEAST_PAIR = 3  # bytes of "1:" and a blank
 
 BLANK, TAB, COMMENT, COLON, ZERO = (ord(sign) for sign in " \t#:0")
@@ -20,10 +20,10 @@ RETURN, LETTER_Q, LETTER_I, LETTER_D = (ord(sign) for sign in "\rqid")
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """The rows of some lines, and where their labels and values stand: starts, stops (..., 1).
+class IndexValuePairs:
+    """The rows of some lines, and the starts and stops (..., 1) of their labels and values.
 
-    `held` says what each line holds, `places` where its mistake begins. Row r has the entries
+    `held` is the content of each line, `places` the position of its error. Row r has the entries
     ends[r - 1] to ends[r].
     """
 
@@ -35,8 +35,8 @@ class Pairs:
     values: tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
-def pairs(text: NDArray[np.uint8], lines: Records, least: int) -> Pairs:
-    """Return the rows of lines of text, whose least index is `least`: 0 or 1."""
+def pairs(text: NDArray[np.uint8], lines: Records, least: int) -> IndexValuePairs:
+    """Return the rows of lines of text, whose smallest index is `least`: 0 or 1."""
     count = len(lines)
     room = int(lines.stops[-1] - lines.starts[0]) // LEAST_PAIR + 2 if count else 0
     held, places = np.empty(count, np.int8), np.zeros(count, np.int32)
@@ -47,10 +47,10 @@ def pairs(text: NDArray[np.uint8], lines: Records, least: int) -> Pairs:
     )
     labels = label[0, :rows], label[1, :rows]
     values = value[0, :entries], value[1, :entries]
-    return Pairs(held, places, labels, ends[:rows], indices[:entries], values)
+    return IndexValuePairs(held, places, labels, ends[:rows], indices[:entries], values)
 
 
-# Indices are unsigned where it counts: those of Numba may be negative, which is looked at.
+# Indices are unsigned where speed matters: Numba checks signed ones for negative values.
 @compiled("boolean(uint8)")
 def _is_blank(sign):  # type: ignore[no-untyped-def]
     return sign == BLANK or TAB <= sign <= RETURN
@@ -75,7 +75,7 @@ def _after_token(text, at, end):  # type: ignore[no-untyped-def]
 
 @compiled("int64(uint8[::1], int64, int64)")
 def _after_query(text, at, end):  # type: ignore[no-untyped-def]
-    """Return where a query number, qid:3, ends; `at` if there is none."""
+    """Return the end of a query number, qid:3; `at` if there is none."""
     if not (
         at + 4 < end
         and text[at] == LETTER_Q
@@ -93,7 +93,7 @@ def _after_query(text, at, end):  # type: ignore[no-untyped-def]
 
 @compiled("UniTuple(int64, 2)(uint8[::1], int64, int64)")
 def _index(text, at, end):  # type: ignore[no-untyped-def]
-    """Return the index at a place and where its digits end."""
+    """Return the index at a position and the end of its digits."""
     index = np.int64(0)
     while at < end:
         digit = np.uint8(text[np.uint32(at)] - np.uint8(ZERO))

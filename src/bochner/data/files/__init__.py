@@ -1,1 +1,1 @@
-"""Tables in files: text of any size, parsed in chunks."""
+"""Tables in files: formats, schemas, and sources that read files of any size in chunks."""

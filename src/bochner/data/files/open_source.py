@@ -1,4 +1,4 @@
-"""open_source: rows of files as a source to learn from."""
+"""open_source: rows of files as a source."""
 
 from __future__ import annotations
 
@@ -17,24 +17,29 @@ from bochner.data.files.formats.paths import (
     Format,
     Paths,
     Stamp,
+    find_files,
     format_of,
-    found_files,
 )
 from bochner.data.files.formats.tables import (
     CsvTable,
     Header,
-    count_alike,
     format_of_standard_input,
-    opened,
+    open_table,
+    share_index_base,
 )
 from bochner.data.files.parsing import SparseParsing, TableParsing
-from bochner.data.files.schema.first_pass import Progress, learn_sparse, learn_table
-from bochner.data.files.schema.layout import Column, Wishes, layout_of, require_kinds
+from bochner.data.files.schema.first_pass import Progress, read_sparse, read_table
+from bochner.data.files.schema.layout import (
+    ColumnKey,
+    ColumnSelection,
+    layout_from_schema,
+    require_kinds,
+)
 from bochner.data.files.schema.schema import MISSING, Missing, Schema
 from bochner.data.files.split import Split
-from bochner.data.files.storage.kept import KeptArray, KeptRows, KeptSparse, KeptTable
+from bochner.data.files.stored_rows import ArrayFileRows, StoredRows, StoredSparse, StoredTable
 
-SMALL = 4  # rows of up to a fourth of the budget are kept in memory
+SMALL = 4  # rows up to a fourth of the budget are stored in memory
 
 
 Keep = Literal["auto", "memory", "disk", "no"]
@@ -44,8 +49,8 @@ OnError = Literal["raise", "skip"]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How files are read, apart from which columns are wanted."""
+class ReadOptions:
+    """How files are read, apart from the choice of columns."""
 
     missing: Missing
     on_error: OnError
@@ -71,23 +76,23 @@ class Reading:
 
     @property
     def in_memory(self) -> int:
-        """How many bytes of rows may be kept in memory."""
+        """The number of bytes of rows that may be stored in memory."""
         return {"memory": 2**63, "disk": -1}.get(self.keep, self.memory // SMALL)
 
     @property
-    def unlearned(self) -> bool:
-        """Whether there is neither anything to learn nor to keep, so that no pass is needed."""
+    def skips_first_pass(self) -> bool:
+        """Whether there is nothing to learn and nothing to store."""
         return self.keep == "no" and self.schema is not None
 
 
 def open_source(
     paths: Paths,
-    target: Column | Sequence[Column] | None = None,
-    weight: Column | None = None,
+    target: ColumnKey | Sequence[ColumnKey] | None = None,
+    weight: ColumnKey | None = None,
     *,
-    columns: Sequence[Column] | None = None,
-    drop: Sequence[Column] = (),
-    categorical: Sequence[Column] = (),
+    columns: Sequence[ColumnKey] | None = None,
+    drop: Sequence[ColumnKey] = (),
+    categorical: Sequence[ColumnKey] = (),
     missing: Missing = "refuse",
     on_error: OnError = "raise",
     format: Format | None = None,
@@ -102,7 +107,8 @@ def open_source(
     """Return the rows of files, which may be larger than the memory.
 
     One pass over the files learns which columns hold numbers and which text, the categories of
-    text, and what is missing; the same pass keeps the rows, so that they can be shuffled truly.
+    text, and which values are missing. The same pass stores the rows, so that they can be shuffled
+    uniformly.
 
     Parameters
     ----------
@@ -114,32 +120,34 @@ def open_source(
         several targets as a list. Targets of text are labels. A .svm file has its labels as
         targets, a .npz file its array y.
     columns, drop : sequences of columns
-        Those to learn from, in this order, or those not to. Without: all that are left.
+        The features in this order, or the columns to leave out. By default all columns that
+        are neither target nor weight are features.
     categorical : sequence of columns
-        Columns of numbers that are categories. Text is in any case.
+        Columns of numbers that are categories. Columns of text always are.
     missing : "refuse", "own", "mean" or "median"
-        What stands for missing numbers: nothing, so that they are an error; a number that is
-        unlike all others; the column's mean or median. Missing text is a category unless refused.
+        What replaces missing numbers: "refuse" raises an error; "own" uses a number far from
+        all others; "mean" and "median" are the column's. Missing text is a category of its own
+        unless refused.
     on_error : "raise" or "skip"
         Whether a malformed row is an error or is left out and counted (`skipped`).
     format : "csv", "parquet", "svmlight", "npy" or "npz"
-        If neither the names nor the first bytes of the files tell.
+        Needed only if neither names nor first bytes of the files identify it.
     header : bool or "auto"
-        Whether CSV files begin with names; "auto" looks at the first line.
+        Whether CSV files begin with names; "auto" decides by the first line.
     keep : "auto", "memory", "disk" or "no"
-        Where rows are kept: in memory up to a fourth of the budget and in a temporary file
-        beyond, always in memory, always in a file, or nowhere, so that every pass parses the files.
-        Array files are used where they are.
+        Where rows are stored: "auto" in memory up to a fourth of the budget and in a temporary
+        file beyond, "memory" or "disk" always there, "no" nowhere, so that every pass parses the
+        files. Array files are read in place.
     split : Split
-        Only the train or the test part of the rows.
+        Read only the train or the test part of the rows.
     schema : Schema
-        Read as these columns were read before, to predict: `model.schema_`.
+        The schema of the training data, to predict new rows: `model.schema_`.
     dtype : "float32" or "float64"
-        Without: float32 if all columns of numbers are that in the files.
+        By default float32 if all columns of numbers have this type in the files.
     memory : int or str
-        The budget, such as "1GB"; without, half of what is free.
+        The memory budget, such as "1GB"; by default half of the free memory.
     progress : callable
-        Told of the first pass, see `ReadingProgress`.
+        Called during the first pass with a `ReadingProgress`.
 
     Examples
     --------
@@ -154,13 +162,13 @@ def open_source(
     array([[ 1. , 21.5],
            [ 0. , 18. ]])
     """
-    reading = Reading(
+    options = ReadOptions(
         schema.missing if schema is not None and missing == "refuse" else missing,
         on_error, keep, split, schema, dtype if schema is None else schema.dtype,
         memory_budget(memory), progress,
     )  # fmt: skip
-    wishes = Wishes(target, weight, columns, drop, categorical)
-    files = found_files(paths)
+    selection = ColumnSelection(target, weight, columns, drop, categorical)
+    files = find_files(paths)
     if format is not None and format not in NAMES:
         raise ValueError(f"format must be one of {', '.join(NAMES)}; got {format!r}.")
     if format is None:
@@ -168,55 +176,57 @@ def open_source(
         format = format_of_standard_input() if standard else format_of(files)
     header = header if schema is None else schema.header
     stamps = tuple(Stamp.of(path) for path in files if path != STANDARD_INPUT)
-    tables = tuple(opened(path, format, _texts(wishes, schema), header) for path in files)
-    if reading.keep == "no" and schema is None and any(table.once for table in tables):
+    tables = tuple(open_table(path, format, _texts(selection, schema), header) for path in files)
+    if options.keep == "no" and schema is None and any(table.once for table in tables):
         raise ValueError(
             "Standard input can be read once, but learning takes several passes: keep='no' is for "
             "files. Leave keep='auto'."
         )
     if format == "svmlight":
-        return _sparse(SparseParsing(tables, stamps, split, on_error == "skip"), reading, wishes)
-    return _table(tables, stamps, reading, wishes)
+        return _sparse(SparseParsing(tables, stamps, split, on_error == "skip"), options, selection)
+    return _table(tables, stamps, options, selection)
 
 
-def _texts(wishes: Wishes, schema: Schema | None) -> tuple[str, ...]:
-    """Return the columns that are text whatever they look like."""
+def _texts(selection: ColumnSelection, schema: Schema | None) -> tuple[str, ...]:
+    """Return the columns that are text even if they look like numbers."""
     if schema is None:
-        return tuple(str(name) for name in wishes.categorical)
+        return tuple(str(name) for name in selection.categorical)
     labels = () if schema.labels is None else schema.targets
     return (*(schema.names[place] for place in schema.categorical), *labels)
 
 
 def _table(
-    tables: tuple[Any, ...], stamps: tuple[Stamp, ...], reading: Reading, wishes: Wishes
+    tables: tuple[Any, ...],
+    stamps: tuple[Stamp, ...],
+    options: ReadOptions,
+    selection: ColumnSelection,
 ) -> FileSource:
-    first, schema = tables[0], reading.schema
+    first, schema = tables[0], options.schema
     if isinstance(first, ArrayTable):
-        wishes = first.meant(wishes)
-    layout = wishes.layout(first) if schema is None else layout_of(schema, first)
+        selection = first.with_default_roles(selection)
+    layout = selection.layout(first) if schema is None else layout_from_schema(schema, first)
     tables = tuple(
         table.with_texts(layout.texts) if isinstance(table, CsvTable) else table for table in tables
     )
     for table in tables:
         require_kinds(layout, table)
-    dtype = np.dtype(reading.dtype or _dtype(layout, tables))
-    parsing = TableParsing(tables, stamps, reading.split, reading.on_error == "skip", layout, dtype)
-    if reading.unlearned:
+    dtype = np.dtype(options.dtype or _dtype(layout, tables))
+    parsing = TableParsing(tables, stamps, options.split, options.on_error == "skip", layout, dtype)
+    if options.skips_first_pass:
         assert schema is not None
-        return FileStream(parsing, replace(schema, missing=reading.missing), None)
-    kept: KeptRows | None = None
-    in_place = isinstance(first, ArrayTable) and len(tables) == 1 and reading.keep == "auto"
+        return FileStream(parsing, replace(schema, missing=options.missing), None)
+    store: StoredRows | None = None
+    in_place = isinstance(first, ArrayTable) and len(tables) == 1 and options.keep == "auto"
     in_place = in_place and set(layout.names) <= set(first.features)
-    if in_place and stamps and reading.on_error == "raise" and not layout.texts:
-        kept = KeptArray(first, stamps[0], layout, dtype, reading.split)
-    elif reading.keep != "no":
-        weighted = layout.weight is not None
-        kept = KeptTable(len(layout.names), len(layout.targets), weighted, dtype, reading.in_memory)
-    learned = learn_table(parsing, kept, schema, reading.missing, reading.progress)
+    if in_place and stamps and options.on_error == "raise" and not layout.texts:
+        store = ArrayFileRows(first, stamps[0], layout, dtype, options.split)
+    elif options.keep != "no":
+        store = StoredTable(layout, dtype, options.in_memory)
+    first_pass = read_table(parsing, store, schema, options.missing, options.progress)
     release_freed()
-    if kept is None:
-        return FileStream(parsing, learned.schema, learned)
-    return FileRows(parsing, learned, kept)
+    if store is None:
+        return FileStream(parsing, first_pass.schema, first_pass)
+    return FileRows(parsing, first_pass, store)
 
 
 def _dtype(layout: Any, tables: tuple[Any, ...]) -> str:
@@ -225,26 +235,26 @@ def _dtype(layout: Any, tables: tuple[Any, ...]) -> str:
     return "float32" if single else "float64"
 
 
-def _sparse(parsing: SparseParsing, reading: Reading, wishes: Wishes) -> FileSource:
-    if wishes != Wishes():
+def _sparse(parsing: SparseParsing, options: ReadOptions, selection: ColumnSelection) -> FileSource:
+    if selection != ColumnSelection():
         raise ValueError(
             "The columns of svmlight files have no names to choose by, and the label that each "
             "line begins with is the target. Leave target, weight, columns, drop and categorical "
             "out."
         )
-    schema = reading.schema
-    count_alike(parsing.tables, None if schema is None else schema.zero_based)
-    dtype = np.dtype(reading.dtype or "float64")
+    schema = options.schema
+    share_index_base(parsing.tables, None if schema is None else schema.zero_based)
+    dtype = np.dtype(options.dtype or "float64")
     width = None if schema is None else len(schema.names)
     parsing = replace(parsing, dtype=dtype, n_columns=width)
-    if reading.unlearned:
+    if options.skips_first_pass:
         assert schema is not None
         return FileStream(parsing, schema, None)
-    kept = None if reading.keep == "no" else KeptSparse(dtype, reading.in_memory)
-    learned = learn_sparse(parsing, kept, schema, reading.progress)
+    store = None if options.keep == "no" else StoredSparse(dtype, options.in_memory)
+    first_pass = read_sparse(parsing, store, schema, options.progress)
     release_freed()
-    if kept is None:
+    if store is None:
         return FileStream(
-            replace(parsing, n_columns=learned.schema.n_columns), learned.schema, learned
+            replace(parsing, n_columns=first_pass.schema.n_columns), first_pass.schema, first_pass
         )
-    return FileRows(parsing, learned, kept)
+    return FileRows(parsing, first_pass, store)

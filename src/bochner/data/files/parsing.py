@@ -1,9 +1,9 @@
-"""Parsing: the rows of files as batches of raw numbers, in which text is a number of its own."""
+"""Parsing: the rows of files as batches of numbers; texts become codes of vocabularies."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,18 +16,98 @@ from bochner.data.files.formats.chunk import BadRow, Chunk, Coded, SparseChunk
 from bochner.data.files.formats.parquet import ParquetTable
 from bochner.data.files.formats.paths import Stamp
 from bochner.data.files.schema.layout import Layout
-from bochner.data.files.schema.summary import Tally
-from bochner.data.files.schema.vocabulary import Vocabulary
-from bochner.data.files.split import Order, Split
+from bochner.data.files.schema.schema import Schema, Vocabulary
+from bochner.data.files.split import PartOrder, Split
 
 Vocabularies = dict[str, Vocabulary]
 
 
+SHOWN = 10
+TO_PREDICT = (
+    "The model was fitted to rows without any: fill them in, or fit with missing='own', 'mean' or "
+    "'median'."
+)
+
+
+@dataclass(frozen=True)
+class SkippedRows:
+    """The number of malformed rows that were left out, and descriptions of the first ones."""
+
+    count: int = 0
+    first: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MissingCells:
+    """The number of missing cells of a column, and the file and line of the first."""
+
+    count: int
+    file: str
+    line: int
+
+
+@dataclass
+class Tally:
+    """Counts of malformed rows and missing cells, and the first row numbers of the parts read.
+
+    Parameters
+    ----------
+    skips : bool
+        Whether malformed rows are left out and counted; otherwise the first is an error.
+    """
+
+    skips: bool
+    bad: int = 0
+    first: list[str] = field(default_factory=list)
+    missing: dict[str, MissingCells] = field(default_factory=dict)
+    starts: list[tuple[int, int]] = field(default_factory=list)
+
+    def count_malformed(self, rows: Iterable[BadRow], count: int) -> None:
+        """Count malformed rows and describe some of them, or raise an error."""
+        for row in rows:
+            if not self.skips:
+                raise ValueError(f"{row} Correct the row, or leave such rows out: on_error='skip'.")
+            if len(self.first) < SHOWN:
+                self.first.append(str(row))
+        self.bad += count
+
+    def count_missing(self, column: str, count: int, file: str, line: int) -> None:
+        """Count missing cells, the first of which is on this line."""
+        before = self.missing.get(column)
+        if before is not None:
+            count, file, line = count + before.count, before.file, before.line
+        self.missing[column] = MissingCells(count, file, line)
+
+    def require_complete(self, known: Schema | None) -> None:
+        """Refuse missing cells; `known` is the schema of a model fitted without any."""
+        if not self.missing:
+            return
+        column, cells = next(iter(self.missing.items()))
+        others = len(self.missing) - 1
+        also = f" {others} other column(s) have missing values, too." if others else ""
+        raise ValueError(
+            f"Column {column!r} has {cells.count} missing value(s), the first in {cells.file}, "
+            f"line {cells.line}.{also} {_advice(column) if known is None else TO_PREDICT}"
+        )
+
+    @property
+    def skipped(self) -> SkippedRows:
+        """The malformed rows that were left out."""
+        return SkippedRows(self.bad, tuple(self.first))
+
+
+def _advice(column: str) -> str:
+    return (
+        "Say what is to become of them: missing='own' (alike, and unlike all numbers), 'mean' or "
+        f"'median'; or leave it out: drop=[{column!r}]."
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Parsing(ABC):
-    """Files, and what is read of them.
+    """Files, and how their rows become batches.
 
-    The batches have raw targets as columns of float64, and rows are numbered as they come.
+    Batches hold targets as columns of float64; rows are numbered in sequence.
     """
 
     tables: tuple[Any, ...]
@@ -41,51 +121,52 @@ class Parsing(ABC):
         return any(table.once for table in self.tables)
 
     def bytes_read(self) -> int:
-        """Return about how much of the files the last walk has read so far."""
+        """Return approximately how many bytes the current pass has read."""
         return sum(table.bytes_read for table in self.tables)
 
     @cached_property
     def parts(self) -> list[tuple[Any, int]]:
-        """What can be read by itself: row groups of Parquet files, other files as a whole."""
+        """The parts that can be read separately: row groups of Parquet files, other files whole."""
         numbers = (range(t.parts) if isinstance(t, ParquetTable) else [0] for t in self.tables)
         return [(t, k) for t, part in zip(self.tables, numbers, strict=True) for k in part]
 
     def batches(
-        self, tally: Tally, names: Vocabularies, order: Order | None = None
+        self, tally: Tally, names: Vocabularies, order: PartOrder | None = None
     ) -> Iterator[Batch]:
-        """Read all parts in their order, or in a given one; the tally is told what is wrong.
+        """Read all parts in file order or in a given one; problems are counted in the tally.
 
-        In their order it is also told where each part begins, which other orders rely on.
+        In file order the tally also records the first row numbers of each part, which a `PartOrder`
+        needs.
         """
-        met = given = 0
-        for number in range(len(self.parts)) if order is None else order.numbers:
-            table, part = self.parts[number]
+        row = number = 0
+        for k in range(len(self.parts)) if order is None else order.numbers:
+            table, part = self.parts[k]
             if order is None:
-                tally.starts.append((met, given))
+                tally.starts.append((row, number))
             else:
-                met, given = order.starts[number]
+                row, number = order.starts[k]
             for chunk in self._chunks(table, part):
-                tally.malformed(chunk.bad, chunk.n_bad)
-                places = np.flatnonzero(self._good(chunk, table.name, tally))
-                index = np.arange(met, met + len(places), dtype=np.int64)
-                met += len(places)
+                tally.count_malformed(chunk.bad, chunk.n_bad)
+                places = np.flatnonzero(self._valid(chunk, table.name, tally))
+                index = np.arange(row, row + len(places), dtype=np.int64)
+                row += len(places)
                 if self.split is not None:
                     places = places[self.split.among(index)]
-                batch = self._decoded(chunk, places, table.name, tally, names)
-                numbers = np.arange(given, given + len(batch), dtype=np.int64)
+                batch = self._batch(chunk, places, table.name, tally, names)
+                numbers = np.arange(number, number + len(batch), dtype=np.int64)
                 yield replace(batch, index=numbers)
-                given += len(batch)
+                number += len(batch)
         for stamp in self.stamps:
-            stamp.require()
+            stamp.require_unchanged()
 
     @abstractmethod
     def _chunks(self, table: Any, part: int) -> Iterator[Any]: ...
 
     @abstractmethod
-    def _good(self, chunk: Any, file: str, tally: Tally) -> NDArray[np.bool_]: ...
+    def _valid(self, chunk: Any, file: str, tally: Tally) -> NDArray[np.bool_]: ...
 
     @abstractmethod
-    def _decoded(
+    def _batch(
         self,
         chunk: Any,
         places: NDArray[np.int64],
@@ -97,7 +178,7 @@ class Parsing(ABC):
 
 @dataclass(frozen=True, eq=False)
 class TableParsing(Parsing):
-    """Columns of numbers and of text, which becomes the numbers of its vocabularies."""
+    """Columns of numbers and of text; text becomes codes of its vocabulary."""
 
     layout: Layout
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
@@ -107,9 +188,9 @@ class TableParsing(Parsing):
             return table.part(part, self.layout.wanted)
         return table.chunks(self.layout.wanted)  # type: ignore[no-any-return]
 
-    def _good(self, chunk: Chunk, file: str, tally: Tally) -> NDArray[np.bool_]:
-        """Refuse infinity, also that of the dtype, and rows whose target or weight is none."""
-        layout, good = self.layout, np.ones(len(chunk), bool)
+    def _valid(self, chunk: Chunk, file: str, tally: Tally) -> NDArray[np.bool_]:
+        """Refuse values that overflow the dtype, and invalid targets and weights."""
+        layout, valid = self.layout, np.ones(len(chunk), bool)
         needed = {*layout.targets, *(() if layout.weight is None else (layout.weight,))}
         for name in layout.wanted:
             cells = _cells(chunk, name)
@@ -120,13 +201,13 @@ class TableParsing(Parsing):
                 bad = bad | (cells < 0) if name == layout.weight else bad
             else:
                 bad = np.abs(cells) > np.finfo(self.dtype).max
-            bad &= good  # so that a row is counted once
+            bad &= valid  # count each row once
             if bad.any():
-                good[bad] = False
-                self._tell(chunk, name, bad, file, tally)
-        return good
+                valid[bad] = False
+                self._report_invalid(chunk, name, bad, file, tally)
+        return valid
 
-    def _tell(
+    def _report_invalid(
         self, chunk: Chunk, name: str, bad: NDArray[np.bool_], file: str, tally: Tally
     ) -> None:
         place, cells = int(bad.argmax()), _cells(chunk, name)
@@ -137,9 +218,9 @@ class TableParsing(Parsing):
             expected = f"a number of at most {np.finfo(self.dtype).max:.2g}, as {self.dtype} has"
         expected = "a label" if text else expected
         row = BadRow(file, int(chunk.lines[place]), name, expected, found)
-        tally.malformed([row], int(bad.sum()))
+        tally.count_malformed([row], int(bad.sum()))
 
-    def _decoded(
+    def _batch(
         self,
         chunk: Chunk,
         places: NDArray[np.int64],
@@ -161,7 +242,7 @@ class TableParsing(Parsing):
                 missing = np.isnan(X[:, column])
             if missing.any():
                 line = int(chunk.lines[places[missing.argmax()]])
-                tally.miss(name, int(missing.sum()), file, line)
+                tally.count_missing(name, int(missing.sum()), file, line)
         return Batch(X, self._targets(chunk, places, names), places, self._weight(chunk, places))
 
     def _targets(
@@ -187,7 +268,7 @@ class TableParsing(Parsing):
 
 @dataclass(frozen=True, eq=False)
 class SparseParsing(Parsing):
-    """Sparse rows with one number as target; `n_columns` None means as many as a chunk has."""
+    """Sparse rows with one number as target; `n_columns` None: as many as a chunk has."""
 
     n_columns: int | None = None
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
@@ -195,18 +276,18 @@ class SparseParsing(Parsing):
     def _chunks(self, table: Any, part: int) -> Iterator[SparseChunk]:
         return table.chunks()  # type: ignore[no-any-return]
 
-    def _good(self, chunk: SparseChunk, file: str, tally: Tally) -> NDArray[np.bool_]:
-        good = np.isfinite(chunk.labels)
+    def _valid(self, chunk: SparseChunk, file: str, tally: Tally) -> NDArray[np.bool_]:
+        valid = np.isfinite(chunk.labels)
         odd = ~np.isfinite(chunk.data)
         if odd.any():
-            good[np.searchsorted(chunk.indptr, np.flatnonzero(odd), side="right") - 1] = False
-        if not good.all():
-            line = int(chunk.lines[good.argmin()])
+            valid[np.searchsorted(chunk.indptr, np.flatnonzero(odd), side="right") - 1] = False
+        if not valid.all():
+            line = int(chunk.lines[valid.argmin()])
             row = BadRow(file, line, None, "finite numbers", "infinity or NaN")
-            tally.malformed([row], int((~good).sum()))
-        return good
+            tally.count_malformed([row], int((~valid).sum()))
+        return valid
 
-    def _decoded(
+    def _batch(
         self,
         chunk: SparseChunk,
         places: NDArray[np.int64],
@@ -232,7 +313,7 @@ def _cells(chunk: Chunk, name: str) -> Any:
 
 
 def _coded(cells: NDArray[np.float64] | Coded) -> Coded:
-    """Return numbers as text, in which whole ones have no fraction."""
+    """Return numbers as texts; whole numbers have no fraction."""
     if isinstance(cells, Coded):
         return cells
     numbers, codes = np.unique(cells, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Which rows of files are read, told by a hash of their numbers, and in which order."""
+"""Which rows of files are read, by a hash of their numbers, and in which order."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random, row_hash
 
-SPLIT = 0x5B117  # keeps these draws apart from those of other rows that are held out
-PARTS = 0x9A275  # keeps the order of parts apart from other draws of the same seed
+SPLIT = 0x5B117  # separates this hash from that of other held-out rows
+PARTS = 0x9A275  # separates these random numbers from others of the same seed
 
 
 @dataclass(frozen=True)
 class Split:
-    """One of two parts of a file, of which every row is in exactly one.
+    """The train or the test part of a file; every row is in exactly one of them.
 
-    Row i is in the test part if hash(seed, i) < share * 2^64: this depends on nothing but its
-    number among the good rows, so both parts of a file can be read at different times.
+    Row i is in the test part if hash(seed, i) < share * 2^64. This depends only on its number among
+    the valid rows, so both parts can be read at different times.
 
     Parameters
     ----------
     part : "train" or "test"
     share : float
-        The expected share of the rows in the test part, between 0 and 1.
+        The expected fraction of rows in the test part, between 0 and 1.
     seed : int
 
     Examples
@@ -57,10 +57,10 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Order:
-    """Numbers of parts in the order in which they are read, and the rows that each begins with.
+class PartOrder:
+    """The order in which parts are read, and the first row numbers of each part.
 
-    A start is the number of a row among all good ones, and among those of a split.
+    A start is a pair: the row number among all valid rows, and among those of the split.
     """
 
     numbers: Sequence[int]
@@ -68,22 +68,24 @@ class Order:
 
 
 class Ordering(Protocol):
-    """Says in which order a pass reads the parts, None for their own."""
+    """A rule for the order of parts in each pass; None means file order."""
 
-    def __call__(self, seed: int, pass_: int) -> Order | None:
+    def __call__(self, seed: int, pass_: int) -> PartOrder | None:
         """Return the order of a pass."""
 
 
-def as_they_stand(seed: int, pass_: int) -> None:
-    """Read the parts as they stand in the files."""
+def file_order(seed: int, pass_: int) -> None:
+    """Read the parts in the order of the files."""
 
 
 @dataclass(frozen=True)
-class Mixed:
-    """A new order of parts in each pass, a pure function of (seed, pass)."""
+class RandomPartOrder:
+    """A new random order of parts in each pass, a pure function of (seed, pass)."""
 
     starts: Sequence[tuple[int, int]]
 
-    def __call__(self, seed: int, pass_: int) -> Order:
+    def __call__(self, seed: int, pass_: int) -> PartOrder:
         """Return the parts in a random order."""
-        return Order(Random(seed, PARTS, pass_).permutation(len(self.starts)).tolist(), self.starts)
+        return PartOrder(
+            Random(seed, PARTS, pass_).permutation(len(self.starts)).tolist(), self.starts
+        )

@@ -1,1 +1,1 @@
-"""What is done to rows before they are learned from, and again before predicting."""
+"""Transforms of rows: scaling, principal components, missing values, monotone maps."""

@@ -1,4 +1,4 @@
-"""Filling: missing numbers become numbers that no other is near."""
+"""Filling: replace missing numbers by a value far from all others."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from numpy.typing import NDArray
 from bochner.data.batch import Rows
 from bochner.data.transforms.transform import Transform
 
-GAP = 2.0  # times the width of a column
+GAP = 2.0  # in units of max - min of a column
 
 
 @dataclass(eq=False)
 class Filling(Transform):
-    """A missing number (NaN) of a column lies twice the column's width beyond its largest.
+    """Replace a missing number (NaN) of a column by max + 2 (max - min) of that column.
 
-    So those that are missing are alike, and a kernel that tells the column's numbers apart tells
-    the missing ones from all of them: in random binning they have a bin of their own. What is
-    learned later from columns, their deviations for instance, sees the numbers that were filled in;
-    and of a stream only the first rows say how far a column reaches. Sparse rows are left as they
-    are.
+    All missing numbers of a column are then equal and far from the others, so that a kernel can
+    distinguish them: in random binning they have their own bin. Statistics that are learned later,
+    such as standard deviations, include the filled-in numbers. Of a stream only the first rows
+    determine min and max. Sparse rows are not changed.
 
     Parameters
     ----------
     values : array of n_columns numbers
-        What stands for a missing number.
+        What replaces a missing number.
 
     Examples
     --------
@@ -43,14 +42,14 @@ class Filling(Transform):
 
     @classmethod
     def learn(cls, X: Rows) -> Filling:
-        """Find the values from the numbers that are not missing."""
+        """Learn the values from the numbers that are not missing."""
         if sp.issparse(X):
             return cls(np.zeros(X.shape[1]))
-        low, high = (_ends(X, end) for end in (np.fmin, np.fmax))  # these pass over NaN
+        low, high = (_ends(X, end) for end in (np.fmin, np.fmax))  # these ignore NaN
         return cls(high + GAP * np.where(high > low, high - low, 1.0))
 
     def rows(self, X: Rows) -> Rows:
-        """Fill in what is missing; rows without are returned as they are."""
+        """Fill in missing numbers; rows without any are returned unchanged."""
         if sp.issparse(X):
             return X
         missing = np.isnan(X)

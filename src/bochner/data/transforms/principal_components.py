@@ -1,4 +1,4 @@
-"""PrincipalComponents: rows in the coordinates of the largest eigenvectors of X'X."""
+"""PrincipalComponents: rows projected on the leading eigenvectors of X'X."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bochner.data.batch import Rows
 from bochner.data.source import DataSource
 from bochner.data.transforms.transform import (
-    Mapped,
     Transform,
+    TransformedSource,
     floating,
     learning_batches,
     mapped,
@@ -31,7 +31,7 @@ class PrincipalComponents(Transform):
     Parameters
     ----------
     components : array of shape (n_columns, n_components)
-        V, orthonormal, the largest eigenvalue first; usually found by `PrincipalComponents.learn`.
+        V, orthonormal, largest eigenvalue first; usually learned by `PrincipalComponents.learn`.
 
     Examples
     --------
@@ -50,9 +50,9 @@ class PrincipalComponents(Transform):
         Parameters
         ----------
         source : DataSource
-            Weights are ignored. Memory is n_columns^2 numbers.
+            Weights are ignored. Needs memory for n_columns^2 numbers.
         n_components : int
-            Columns to keep, at most n_columns.
+            The number of components, at most n_columns.
         """
         n_columns = source.n_columns
         if not 1 <= n_components <= n_columns:
@@ -69,7 +69,7 @@ class PrincipalComponents(Transform):
         return cls(_leading_eigenvectors(gram, n_components))
 
     def rows(self, X: Rows) -> NDArray[np.floating]:
-        """Return X V, dense also for sparse rows."""
+        """Return X V, which is dense for sparse rows, too."""
         dtype = floating(X.dtype)
         return np.asarray(X.astype(dtype, copy=False) @ self.components.astype(dtype))
 
@@ -81,7 +81,7 @@ def _gram(X: Rows) -> NDArray[np.float64]:
 
 
 def _leading_eigenvectors(gram: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Return eigenvectors, largest eigenvalue first, their largest entries positive."""
+    """Return eigenvectors, largest eigenvalue first, with positive largest entries."""
     columns = len(gram)
     _, vectors = scipy.linalg.eigh(gram, subset_by_index=[columns - size, columns - 1])
     vectors = vectors[:, ::-1]
@@ -89,7 +89,7 @@ def _leading_eigenvectors(gram: NDArray[np.float64], size: int) -> NDArray[np.fl
     return np.ascontiguousarray(vectors * np.sign(largest))
 
 
-def principal_components(source: DataSource, n_components: int) -> Mapped:
+def principal_components(source: DataSource, n_components: int) -> TransformedSource:
     """Return the source in its leading principal components; see `PrincipalComponents.learn`.
 
     >>> from bochner.data import ArraySource

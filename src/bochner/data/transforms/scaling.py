@@ -1,11 +1,11 @@
-"""Scaling: each column moved and stretched to a common size."""
+"""Scaling of columns to a common range or variance, and of rows to unit norm."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from bochner.data.batch import Rows
 from bochner.data.source import DataSource
 from bochner.data.transforms.transform import (
-    Mapped,
     Transform,
+    TransformedSource,
     floating,
     learning_batches,
     mapped,
@@ -29,7 +29,7 @@ class Moments:
     """Count, mean, scatter sum((x - mean)^2), minimum and maximum of each column, in float64.
 
     Parts are merged by the update of Chan, Golub and LeVeque, "Updating formulae and a pairwise
-    algorithm for computing sample variances" (1979), which does not cancel:
+    algorithm for computing sample variances" (1979), which avoids cancellation:
     scatter = scatter_a + scatter_b + delta^2 count_a count_b / count.
     """
 
@@ -42,7 +42,7 @@ class Moments:
 
     @staticmethod
     def of(X: Rows) -> Moments:
-        """Return the moments of some rows, at least one."""
+        """Return the moments of at least one row."""
         return _of_sparse(X) if sp.issparse(X) else _of_dense(X)
 
     @staticmethod
@@ -77,7 +77,7 @@ class Moments:
 def _of_dense(X: Rows) -> Moments:
     mean = X.mean(axis=0, dtype=np.float64)
     rest = X - mean
-    # The rounding error of the mean, found by a second look, keeps the scatter exact.
+    # The mean of the residuals is the rounding error of the mean; it corrects the scatter.
     error = rest.mean(axis=0)
     scatter = np.einsum("ij,ij->j", rest, rest) - len(X) * error**2
     return Moments(
@@ -91,7 +91,7 @@ def _of_dense(X: Rows) -> Moments:
 
 
 def _of_sparse(X: Rows) -> Moments:
-    """Look at stored entries only; the zeros of a column add zeros * mean^2 to its scatter."""
+    """Use the stored entries only; the zeros of a column add zeros * mean^2 to its scatter."""
     n_rows, n_columns = X.shape
     data = X.data.astype(np.float64)
     mean = np.bincount(X.indices, data, n_columns) / n_rows
@@ -110,7 +110,7 @@ def _of_sparse(X: Rows) -> Moments:
 Mode = Literal["standard", "range"]
 
 
-# A narrower column counts as constant: its factor would be infinite in float32.
+# A narrower column counts as constant: its factor would overflow in float32.
 NARROWEST = float(np.finfo(np.float32).tiny)
 
 
@@ -121,7 +121,7 @@ class Scaling(Transform, Validated):
     Parameters
     ----------
     location, factor : arrays of n_columns numbers
-        Usually found by `Scaling.learn`.
+        Usually learned by `Scaling.learn`.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class Scaling(Transform, Validated):
 
     @classmethod
     def learn(cls, source: DataSource, mode: Mode = "standard") -> Scaling:
-        """Learn the scaling in one pass over the source, from its sample if it is read once.
+        """Learn the scaling in one pass over the source, or from its sample if it is read once.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Scaling(Transform, Validated):
             Weights are ignored.
         mode : "standard" or "range"
             "standard": mean 0 and standard deviation 1; sparse rows are divided by the standard
-            deviation but not moved. "range": the rows learned from lie in [0, 1]; sparse rows are
+            deviation but not centred. "range": training rows lie in [0, 1]; sparse rows are
             divided by the largest absolute value, so they lie in [-1, 1]. Zeros of sparse rows
             stay zeros. Constant columns have factor 1.
         """
@@ -164,7 +164,7 @@ class Scaling(Transform, Validated):
         return cls(location, 1.0 / np.where(narrow, 1.0, width))
 
     def without(self, columns: tuple[int, ...]) -> Scaling:
-        """Return the scaling that leaves these columns as they are."""
+        """Return the scaling that does not change these columns."""
         location, factor = self.location.copy(), self.factor.copy()
         location[list(columns)], factor[list(columns)] = 0.0, 1.0
         return Scaling(location, factor)
@@ -193,7 +193,7 @@ Summary = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 def _standard(moments: Moments) -> Summary:
     location = np.zeros_like(moments.mean) if moments.sparse else moments.mean
-    # A column that is not finite must not pass for a constant one.
+    # A column that is not finite must not count as constant.
     return location, moments.deviation + 0.0 * moments.scatter
 
 
@@ -206,7 +206,7 @@ def _range(moments: Moments) -> Summary:
 MODES: dict[str, Callable[[Moments], Summary]] = {"standard": _standard, "range": _range}
 
 
-def scaled(source: DataSource, mode: Mode = "standard") -> Mapped:
+def scaled(source: DataSource, mode: Mode = "standard") -> TransformedSource:
     """Return the source with its columns scaled, as learned from it; see `Scaling.learn`.
 
     >>> from bochner.data import ArraySource
@@ -214,3 +214,78 @@ def scaled(source: DataSource, mode: Mode = "standard") -> Mapped:
     array([[-1.], [ 1.]])
     """
     return mapped(source, Scaling.learn(source, mode))
+
+
+Norm = Literal["l2", "l1", "max"]
+
+
+@dataclass(eq=False)
+class RowNormalization(Transform, name="row_normalization"):
+    """Rows x / ||x||; rows of zeros stay zeros, sparse rows stay sparse.
+
+    Parameters
+    ----------
+    norm : "l2", "l1" or "max"
+        The Euclidean norm, the sum or the largest of the absolute values.
+
+    Examples
+    --------
+    >>> RowNormalization("l1").rows(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    array([[0.25, 0.75], [0.  , 0.  ]])
+    """
+
+    norm: Norm = "l2"
+
+    def rows(self, X: Rows) -> Rows:
+        """Divide each row by its norm, which is summed in float64."""
+        if self.norm not in NORMS:
+            names = ", ".join(map(repr, NORMS))
+            raise ValueError(f"norm must be one of {names}; got {self.norm!r}.")
+        X = X.astype(floating(X.dtype), copy=False)
+        norms = NORMS[self.norm](X)
+        norms[norms == 0.0] = 1.0
+        return _divided(X, norms.astype(X.dtype))
+
+
+def _divided(X: Rows, norms: NDArray[Any]) -> Rows:
+    if not sp.issparse(X):
+        return X / norms[:, None]
+    X = X.copy()
+    X.data /= np.repeat(norms, np.diff(X.indptr))
+    return X
+
+
+def _l2(X: Rows) -> NDArray[np.float64]:
+    if sp.issparse(X):
+        return np.sqrt(_sums(X, X.data.astype(np.float64) ** 2))
+    squares: NDArray[np.float64] = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return np.sqrt(squares)
+
+
+def _l1(X: Rows) -> NDArray[np.float64]:
+    if sp.issparse(X):
+        return _sums(X, np.abs(X.data.astype(np.float64)))
+    return np.asarray(np.abs(X).sum(axis=1, dtype=np.float64))
+
+
+def _max(X: Rows) -> NDArray[np.float64]:
+    largest = abs(X).max(axis=1).toarray() if sp.issparse(X) else np.abs(X).max(axis=1)
+    return np.asarray(largest, dtype=np.float64).ravel()
+
+
+def _sums(X: Rows, data: NDArray[np.float64]) -> NDArray[np.float64]:
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.asarray(np.bincount(rows, data, X.shape[0]), dtype=np.float64)
+
+
+NORMS: dict[str, Callable[[Rows], NDArray[np.float64]]] = {"l2": _l2, "l1": _l1, "max": _max}
+
+
+def row_normalized(source: DataSource, norm: Norm = "l2") -> TransformedSource:
+    """Return the source with each row divided by its norm; see `RowNormalization`.
+
+    >>> from bochner.data import ArraySource
+    >>> next(row_normalized(ArraySource(np.array([[3.0, 4.0]]))).batches(1)).X
+    array([[0.6, 0.8]])
+    """
+    return mapped(source, RowNormalization(norm))

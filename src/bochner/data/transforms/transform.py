@@ -1,4 +1,4 @@
-"""Transform: what is done to the rows of a batch, and sources whose batches pass through one."""
+"""Transform: a function of rows, and sources whose batches it is applied to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHUNK_ROWS = (1_024, 8_192)  # fewest and most
 
 
 class Transform(Component, ABC, family="transform"):
-    """A function of rows, the same for batches of a source and for bare rows."""
+    """A function of rows, applied to batches of a source or to bare rows."""
 
     @abstractmethod
     def rows(self, X: Rows) -> Rows:
@@ -34,7 +34,7 @@ class Transform(Component, ABC, family="transform"):
 
 
 def learning_batches(source: DataSource) -> Iterator[Batch]:
-    """Give one pass over the source, or its sample alone if it can be read only once."""
+    """Yield one pass over the source, or only its sample if it can be read once."""
     if source.once:
         yield source.sample(SAMPLE_ROWS)
         return
@@ -43,12 +43,12 @@ def learning_batches(source: DataSource) -> Iterator[Batch]:
 
 
 def floating(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return float32 for short floats, float64 for all else."""
+    """Return float32 for floats of at most 32 bits, float64 for other types."""
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
 
 
 def require_finite(columns: NDArray[np.float64]) -> None:
-    """Refuse columns of which a summary is not finite, by their numbers."""
+    """Refuse columns whose statistic is not finite."""
     bad = np.flatnonzero(~np.isfinite(columns))
     if len(bad) > 0:
         raise ValueError(
@@ -58,14 +58,14 @@ def require_finite(columns: NDArray[np.float64]) -> None:
 
 
 @dataclass(init=False, eq=False, repr=False)
-class Mapped(DataSource):
-    """The batches of `source`, each passed through `transform`; made by `mapped`.
+class TransformedSource(DataSource):
+    """The batches of `source`, each transformed by `transform`; made by `mapped`.
 
     Parameters
     ----------
     source : DataSource
     transform : callable from Batch to Batch
-        Must keep the rows, their number and their order.
+        Must preserve the number and the order of the rows.
 
     Examples
     --------
@@ -91,13 +91,13 @@ class Mapped(DataSource):
 
     @property
     def n_columns(self) -> int:
-        """The number of columns after the transform, found on one row."""
+        """The number of columns after the transform, found by transforming one row."""
         return self._n_columns
 
 
 @dataclass(init=False, eq=False, repr=False)
-class MappedRows(Mapped, RandomAccess, Validated):
-    """Rows with random access, transformed as they are taken."""
+class TransformedRows(TransformedSource, RandomAccess, Validated):
+    """Rows with random access, transformed when they are taken."""
 
     source: RandomAccess
 
@@ -112,20 +112,20 @@ class MappedRows(Mapped, RandomAccess, Validated):
         return self.source.n_rows
 
     def take(self, places: slice | NDArray[np.int64]) -> Batch:
-        """Return the transformed rows at these places."""
+        """Return the transformed rows at these positions."""
         return self.transform(self.source.take(places))
 
 
-class MappedStream(Mapped):
+class TransformedStream(TransformedSource):
     """A stream, transformed batch by batch."""
 
     @property
     def n_rows(self) -> int | None:
-        """The number of rows, if the source knows it."""
+        """The number of rows, None if the source does not know it."""
         return self.source.n_rows
 
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
-        """Transform the source's batches."""
+        """Yield the transformed batches of the source."""
         for batch in self.source.batches(size, seed, pass_, start):
             yield self.transform(batch)
 
@@ -134,8 +134,8 @@ class MappedStream(Mapped):
         return self.transform(self.source.sample(size, seed))
 
 
-def mapped(source: DataSource, transform: Callable[[Batch], Batch]) -> Mapped:
-    """Return a source whose batches pass through `transform`; random access is kept."""
+def mapped(source: DataSource, transform: Callable[[Batch], Batch]) -> TransformedSource:
+    """Return a source whose batches are transformed; a source with random access keeps it."""
     if isinstance(source, RandomAccess):
-        return MappedRows(source, transform)
-    return MappedStream(source, transform)
+        return TransformedRows(source, transform)
+    return TransformedStream(source, transform)

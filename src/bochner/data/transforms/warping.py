@@ -1,4 +1,4 @@
-"""Warping: columns with heavy tails through monotone maps."""
+"""Warping: monotone maps of columns with heavy tails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KNOTS = 257
 
 @dataclass(frozen=True)
 class Logarithm:
-    """sign(x - center) log(1 + |x - center| / size): straight near the center, short tails.
+    """sign(x - center) log(1 + |x - center| / size): linear near the center, logarithmic tails.
 
     >>> Logarithm.learn(np.array([0.0, 1.0, 2.0, 3.0, 1000.0]))
     Logarithm(center=2.0, size=1.0)
@@ -29,20 +29,20 @@ class Logarithm:
 
     @classmethod
     def learn(cls, x: NDArray[Any]) -> Logarithm:
-        """Take the median, and the median distance from it."""
+        """Use the median and the median distance from it."""
         center = float(np.median(x))
         distances = np.abs(np.asarray(x, np.float64) - center)
         return cls(center, float(np.median(distances)) or float(distances.mean()) or 1.0)
 
     def __call__(self, x: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the map of a column."""
+        """Map a column."""
         away = np.asarray(x, np.float64) - self.center
         return np.asarray(np.sign(away) * np.log1p(np.abs(away) / self.size))
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks(Validated):
-    """The share of rows below x, told by some quantiles with straight lines between them.
+    """The fraction of rows below x, interpolated linearly between quantiles.
 
     >>> Ranks.learn(np.array([0.0, 1.0, 10.0, 100.0, 1000.0]))(np.array([-5.0, 10.0, 2000.0]))
     array([0. , 0.5, 1. ])
@@ -59,14 +59,14 @@ class Ranks(Validated):
 
     @classmethod
     def learn(cls, x: NDArray[Any]) -> Ranks:
-        """Take the quantiles; a value that is several of them has the mean of their shares."""
+        """Compute the quantiles; a repeated value gets the mean of its fractions."""
         shares = np.linspace(0.0, 1.0, KNOTS)
         knots, numbers = np.unique(np.quantile(x, shares), return_inverse=True)
         means = np.bincount(numbers, shares) / np.bincount(numbers)
         return cls(knots, means)
 
     def __call__(self, x: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the map of a column."""
+        """Map a column."""
         return np.asarray(np.interp(x, self.knots, self.shares))
 
 
@@ -75,7 +75,7 @@ Map = Logarithm | Ranks
 
 @dataclass(eq=False)
 class Warping(Transform):
-    """Some columns through maps, the others as they are.
+    """Map some columns and leave the others unchanged.
 
     Parameters
     ----------

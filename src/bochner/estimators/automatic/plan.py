@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bochner.data.storage import fits
 from bochner.estimators.automatic.defaults import is_auto
 from bochner.features import (
     Binning,
@@ -17,7 +18,6 @@ from bochner.features import (
     map_name,
 )
 from bochner.features.binning.binning import most_entries
-from bochner.features.codes.store import fits
 from bochner.kernels import Kernel, Precomputed, ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, RoundedAbsolute, Smooth
 from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver

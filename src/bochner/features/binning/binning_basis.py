@@ -122,7 +122,7 @@ class BinningBasis(GrowingBasis):
 
     def release_spare_memory(self) -> None:
         """Free the memory that the tables have reserved for more bins."""
-        each_tile(lambda r, _: self.tables[r].settle(), len(self.tables), 1)
+        each_tile(lambda r, _: self.tables[r].shrink(), len(self.tables), 1)
 
     def evaluate(
         self, code: NDArray[np.int32], weights: NDArray[Any], start: int = 0

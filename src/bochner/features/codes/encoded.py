@@ -15,8 +15,8 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.data.source import DataSource
+from bochner.data.storage import ArrayStore, RowBuffer, drop_pages, packed, unpacked
 from bochner.features.basis import Basis, GrowingBasis, extend_and_encode
-from bochner.features.codes.store import CodeBlock, Store, drop_pages, packed, unpacked
 
 AHEAD = 4  # groups that a solver may work on together
 READ_ROWS = 16_384  # at a time
@@ -81,15 +81,15 @@ class EncodedRows(EncodedData):
     ) -> None:
         self.source, self.basis, self.rows = source, basis, rows
         self.left_out = np.empty(0, np.int64) if left_out is None else left_out
-        self._store = Store(memory_budget(memory))
+        self._store = ArrayStore(memory_budget(memory))
         self._batches: list[Batch] = []
         self._codes: list[Any | None] = []
         for pieces in self._read():
             parts: list[Batch] = []
-            block = CodeBlock(self._room())
+            block = RowBuffer(self._room())
             for batch in pieces:
                 self.basis, code = extend_and_encode(self.basis, batch.X)
-                block.add(code)
+                block.append(code)
                 parts.append(self._without_rows(batch))
             self._keep(block.joined(), Batch.join(parts))
         if isinstance(self.basis, GrowingBasis):
@@ -115,9 +115,9 @@ class EncodedRows(EncodedData):
         for number, pieces in enumerate(self._read(start), start):
             code = self._codes[number]
             if code is None:
-                block = CodeBlock(len(self._batches[number]))
+                block = RowBuffer(len(self._batches[number]))
                 for piece in pieces:
-                    block.add(self.basis.encode(piece.X))
+                    block.append(self.basis.encode(piece.X))
                 code = block.joined()
             yield replace(rows := self._batches[number], X=code, index=unpacked(rows.index))
             drop_pages(code)

@@ -11,11 +11,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.bins.backfitting import bend, bent_sweep, carry, hand_back, sweep, weigh
+from bochner.compute.bins.backfitting import (
+    accumulate_majorizer,
+    accumulate_residuals,
+    accumulate_weights,
+    majorizer_sweep,
+    subtract_moves,
+    sweep,
+)
 from bochner.compute.pool import each_tile
 from bochner.data import Batch
+from bochner.data.storage import drop_pages
 from bochner.features import BinningBasis, Group, GroupBlock
-from bochner.features.codes.store import drop_pages
 from bochner.losses import Quadratic, RoundedAbsolute
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
@@ -101,7 +108,7 @@ class ResidualRows(ABC):
 
         def work(number: int, _: int) -> None:
             k, p = divmod(number, len(pieces))
-            hand_back(pieces[p], with_none[k], self.residual[k, place_of(pieces, p)])
+            subtract_moves(pieces[p], with_none[k], self.residual[k, place_of(pieces, p)])
 
         each_tile(work, len(moves) * len(pieces), 1)
 
@@ -138,7 +145,7 @@ class SquaredRows(ResidualRows):
         self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table
     ) -> None:
         """Add the residuals."""
-        carry(*codes, moves[k], self.residual[k, part], self.weight[part], sums[0])
+        accumulate_residuals(*codes, moves[k], self.residual[k, part], self.weight[part], sums[0])
 
     def sweep(
         self, k: int, block: GroupBlock, pull: tuple[float, float], state: BackfittingState
@@ -168,7 +175,7 @@ class SquaredRows(ResidualRows):
     def _weights_of(self, grid: Group, count: int) -> NDArray[np.float64]:
         sums = np.zeros(count + 1)
         for p, code in enumerate(grid.pieces):
-            weigh(code, self.weight[place_of(grid.pieces, p)], sums)
+            accumulate_weights(code, self.weight[place_of(grid.pieces, p)], sums)
         return sums[:count]
 
 
@@ -209,7 +216,8 @@ class BentRows(ResidualRows):
     ) -> None:
         """Add slopes and steepness."""
         shape = np.ascontiguousarray(self.shape[:, k])
-        bend(*codes, moves[k], self.residual[k, part], self.weight[part], shape, *sums)
+        rows = self.residual[k, part], self.weight[part]
+        accumulate_majorizer(*codes, moves[k], *rows, shape, *sums)
 
     def sweep(
         self, k: int, block: GroupBlock, pull: tuple[float, float], state: BackfittingState
@@ -218,9 +226,8 @@ class BentRows(ResidualRows):
         starts, shape = state.basis.starts, np.ascontiguousarray(self.shape[:, k])
         room = np.empty((3, int(np.diff(starts)[block.numbers].max()) + 1))
         numbers = self.residual[k], self.weight, shape, *pull
-        return float(
-            bent_sweep(block.codes[0].T, block.numbers, starts, *numbers, state.values[k], room)
-        )
+        grids = block.codes[0].T, block.numbers, starts
+        return float(majorizer_sweep(*grids, *numbers, state.values[k], room))
 
 
 def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> ResidualRows:

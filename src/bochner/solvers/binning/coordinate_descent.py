@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.bins.minima import minimized
-from bochner.compute.bins.segments import TILE_ENTRIES, Column, Entries, Table, joined
+from bochner.compute.bins.minima import minimize_bins
+from bochner.compute.bins.segments import TILE_ENTRIES, Entries, GridColumn, Table, sum_parts
 from bochner.compute.pool import each_tile, sum_tiles
 from bochner.data import Batch
 from bochner.features import BinningBasis, Group
@@ -141,10 +141,10 @@ class GridStep:
         return FittedRows(f, table, float(mass), float(total / mass))
 
     def steep(
-        self, rows: FittedRows, column: Column, weights: Table, height: float, l1: float
+        self, rows: FittedRows, column: GridColumn, weights: Table, height: float, l1: float
     ) -> NDArray[np.int64]:
         """Return the bins that have a weight, or |g| above `l1` so that they get one."""
-        return column.steep(rows.table, weights, l1 * rows.mass / height)
+        return column.active_bins(rows.table, weights, l1 * rows.mass / height)
 
     def sums(self, rows: FittedRows, bins: Bins) -> Table:
         """Return g and h of each bin and output."""
@@ -159,7 +159,7 @@ class GridStep:
         if not len(self.y) == len(rows.f) == len(rows.table):
             raise ValueError(f"There are {len(self.y)} rows; the state is of {len(rows.f)}.")
         sums, penalty = self.sums(rows, bins), bins.penalty
-        minimum = minimized(sums, bins.weights, penalty.l1, penalty.l2)
+        minimum = minimize_bins(sums, bins.weights, penalty.l1, penalty.l2)
         rises = self._moved(rows, bins, minimum.weights - bins.weights) + minimum.paid
         if not isinstance(self.loss, Quadratic):
             rose = np.flatnonzero(rises > LEAST_RISE * rows.total)
@@ -171,7 +171,7 @@ class GridStep:
         self, rows: FittedRows, bins: Bins, sums: Table, target: Table, rose: NDArray[np.int64]
     ) -> None:
         """Use the curvature bound where the objective rose."""
-        few = replace(bins, entries=bins.entries.picked(rose), weights=bins.weights[rose])
+        few = replace(bins, entries=bins.entries.select(rose), weights=bins.weights[rose])
         mended = self._bounded(rows, few, sums[rose])
         self._moved(rows, few, mended - target[rose])
         target[rose] = mended
@@ -187,7 +187,7 @@ class GridStep:
             self.loss.move(self.y, rows.f, self.weight, some, places, moves, self._floor, *noted)
 
         each_tile(move, len(entries), height)
-        total = joined(rises)[:, 0] / rows.mass
+        total = sum_parts(rises)[:, 0] / rows.mass
         rows.total += float(total.sum())
         return np.asarray(total)
 
@@ -197,7 +197,7 @@ class GridStep:
         factor = self.loss.curvature_bound * bins.height**2 / rows.mass
         bound = factor * bins.entries.sums(self.weight[:, None], 0, 1)
         steeper = np.hstack([sums[:, :outputs], np.repeat(bound, outputs, axis=1)])
-        return minimized(steeper, bins.weights, penalty.l1, penalty.l2).weights
+        return minimize_bins(steeper, bins.weights, penalty.l1, penalty.l2).weights
 
     @property
     def _floor(self) -> float:
@@ -302,7 +302,7 @@ def initial_state(
 
 def all_entries(grid: Group, bins: int) -> Entries:
     """Return all rows of a grid with their bins; rows without one are left out."""
-    return Column(grid.code, bins).picked(np.arange(bins))
+    return GridColumn(grid.code, bins).select(np.arange(bins))
 
 
 def add_grid(state: CoordinateDescentState, step: GridStep, bins: Bins) -> float:
@@ -311,7 +311,7 @@ def add_grid(state: CoordinateDescentState, step: GridStep, bins: Bins) -> float
         state.rows = step.rows_at(np.tile(state.constant, (len(step.y), 1)))
         state.reach = None if state.at_zero else np.tile(state.intercept, (len(step.y), 1))
     sums, penalty = step.sums(state.rows, bins), bins.penalty
-    minimum = minimized(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)
+    minimum = minimize_bins(sums, np.zeros_like(bins.weights), penalty.l1, penalty.l2)
     state.first_fall += minimum.fall
     state.steepest = max(state.steepest, minimum.steepest)
     if state.reach is not None:
@@ -361,10 +361,10 @@ def _found_active(
 def _steep(state: CoordinateDescentState, step: GridStep, grid: Group, penalty: Penalty) -> Active:
     assert state.rows is not None
     weights, height = state.weights[state.place(grid)], state.basis.height
-    column, numbers = Column(grid.code, len(weights)), np.arange(len(weights))
+    column, numbers = GridColumn(grid.code, len(weights)), np.arange(len(weights))
     if penalty.l1 > 0.0:
         numbers = step.steep(state.rows, column, weights, height, penalty.l1)
-    return Active(numbers, column.picked(numbers))
+    return Active(numbers, column.select(numbers))
 
 
 def _each(work: Callable[[Group], Active], grids: list[Group]) -> list[Active]:

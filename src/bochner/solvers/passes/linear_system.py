@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.cholesky import solve
-from bochner.compute.linear_algebra.vectors import curved, stepped, turned
+from bochner.compute.linear_algebra.vectors import ridge_product, update_direction, update_solution
 from bochner.features import Basis, WhitenedBasis
 from bochner.problem import Problem
 from bochner.records import Validated, require_sound
@@ -52,12 +52,12 @@ class DiagonalMetric(Metric):
         q: NDArray[Any],
         length: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Do all in one loop."""
-        return stepped(x, r, p, q, self.diagonal, length)
+        """Do all in one sweep."""
+        return update_solution(x, r, p, q, self.diagonal, length)
 
     def turned(self, p: NDArray[Any], r: NDArray[Any], keep: NDArray[np.float64]) -> None:
-        """Do all in one loop."""
-        turned(p, r, self.diagonal, keep)
+        """Do all in one sweep."""
+        update_direction(p, r, self.diagonal, keep)
 
 
 class FactoredMetric(Metric):
@@ -160,8 +160,8 @@ class ConjugateDirections(Validated):
 
         It has one value for each column.
         """
-        bent = curved(self.direction[:-1], self.product[:-1], self.ridge, share)
-        bent = bent + curved(self.direction[-1:], self.product[-1:], 0.0, share)
+        bent = ridge_product(self.direction[:-1], self.product[:-1], self.ridge, share)
+        bent = bent + ridge_product(self.direction[-1:], self.product[-1:], 0.0, share)
         length = np.divide(self.energy, bent, out=np.zeros_like(bent), where=bent > 0)
         before, self.steps = self.energy, self.steps + 1
         self.energy = metric.stepped(

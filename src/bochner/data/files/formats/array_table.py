@@ -1,4 +1,4 @@
-"""ArrayTable: the rows of arrays that NumPy has saved, used where they are."""
+"""ArrayTable: rows of saved NumPy arrays, read in place."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from bochner.data.batch import NUMBERS
 from bochner.data.files.formats.chunk import Chunk, Coded, UnreadableFile
 from bochner.data.files.formats.paths import Stamp
-from bochner.data.files.schema.layout import Wishes
-from bochner.data.files.storage.growing import DROP
+from bochner.data.files.schema.layout import ColumnSelection
+from bochner.data.storage import drop_pages
 
 CHUNK_ROWS = 65_536
 CHUNK_BYTES = 1 << 24
-LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: lengths of name and extras
+LOCAL_HEADER = struct.Struct("<26xHH")  # of a zip member: lengths of name and extra field
 
 
 class ArrayTable:
     """One .npy file of rows, or a .npz file of rows `X` and further columns such as `y`.
 
-    Columns have the names "0", "1" and so on; those of other arrays in a .npz file are called as
-    the array, with a dot and a number if it has several columns. Arrays are mapped into memory,
-    compressed ones are unpacked.
+    Columns have the names "0", "1" and so on. Columns of other arrays in a .npz file have the name
+    of the array, followed by a dot and a number if there are several. Arrays are memory-mapped;
+    compressed ones are read into memory.
 
     Parameters
     ----------
@@ -55,18 +55,19 @@ class ArrayTable:
         single = X.dtype in (np.float32, np.float16)
         self.singles = frozenset(self.features if single else ())
         self.X = X
-        self.pages = getattr(X, "_mmap", None)  # which a file that is mapped has
 
-    def meant(self, wishes: Wishes) -> Wishes:
-        """Return the wishes with targets `y` and weights `weight` if there are such arrays."""
+    def with_default_roles(self, selection: ColumnSelection) -> ColumnSelection:
+        """Return the selection with targets `y` and weights `weight` if there are such arrays."""
         targets = tuple(name for name in self.names if name == "y" or name.startswith("y."))
         others = frozenset(self.names) - frozenset(self.features)
         target: Any = targets[0] if targets == ("y",) else targets
         return replace(
-            wishes,
-            target=target if targets and wishes.target is None else wishes.target,
-            weight="weight" if wishes.weight is None and "weight" in others else wishes.weight,
-            drop=(*wishes.drop, *others) if wishes.columns is None else wishes.drop,
+            selection,
+            target=target if targets and selection.target is None else selection.target,
+            weight="weight"
+            if selection.weight is None and "weight" in others
+            else selection.weight,
+            drop=(*selection.drop, *others) if selection.columns is None else selection.drop,
         )
 
     def _add(self, name: str, array: NDArray[Any], rows: int) -> None:
@@ -81,20 +82,19 @@ class ArrayTable:
             self.columns |= {f"{name}.{j}": array[:, j] for j in range(array.shape[1])}
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
-        """Give the rows of these columns, numbered from 1."""
+        """Yield the rows of these columns, numbered from 1."""
         names = self.names if columns is None else tuple(columns)
         kinds = dict(zip(self.names, self.kinds, strict=True))
         numbers = tuple(name for name in names if kinds[name] == "number")
         texts = tuple(name for name in names if kinds[name] == "text")
         step = max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(len(names), 1))))
         for start in range(0, self.n_rows, step):
-            self.stamp.require()  # to read behind the end of a mapped file is a crash
+            self.stamp.require_unchanged()  # reading beyond the end of a mapped file crashes
             rows = slice(start, min(start + step, self.n_rows))
             found = np.empty((rows.stop - start, len(numbers)))
             for place, name in enumerate(numbers):
                 found[:, place] = self.columns[name][rows]
-            if DROP is not None and self.pages is not None:
-                self.pages.madvise(DROP)
+            drop_pages(self.X)
             coded = tuple(_coded(self.columns[name][rows]) for name in texts)
             lines = np.arange(start + 1, rows.stop + 1, dtype=np.int64)
             self.bytes_read = os.path.getsize(self.name) * rows.stop // self.n_rows
@@ -115,7 +115,7 @@ def _rows(path: str, arrays: dict[str, NDArray[Any]]) -> str:
 
 
 def _mapped(path: str, offset: int) -> NDArray[Any]:
-    """Return the array that begins at a place of a file, without reading it."""
+    """Return the array at an offset of a file, memory-mapped."""
     try:
         with open(path, "rb") as file:
             file.seek(offset)
@@ -131,7 +131,7 @@ def _mapped(path: str, offset: int) -> NDArray[Any]:
         return np.empty(shape, dtype)
     try:
         return np.memmap(path, dtype, "r", begin, shape, "F" if fortran else "C")
-    except ValueError as error:  # shorter than its header says
+    except ValueError as error:  # the file is shorter than its header says
         raise UnreadableFile(f"{path} is cut off: {error}. Save it anew.") from error
 
 

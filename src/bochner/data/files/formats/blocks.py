@@ -1,4 +1,4 @@
-"""Blocks: the bytes of a file of any size, some megabytes at a time, cut at the ends of records."""
+"""Blocks: the bytes of a file of any size, some megabytes at a time, cut at record ends."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from bochner.compute.text.csv import TILE, Records
 from bochner.data.files.formats.chunk import UnreadableFile
 
 File = str | os.PathLike[str] | BinaryIO
-Split = Callable[[NDArray[np.uint8], int], Records]  # (text, line of its beginning)
+Splitter = Callable[[NDArray[np.uint8], int], Records]  # (text, number of its first line)
 
 T = TypeVar("T")
 
 BLOCK = 8 << 20
 HEAD = 1 << 20
-LONGEST = 64 << 20  # bytes of a record; more is a quote that was left open, or no text at all
+LONGEST = 64 << 20  # bytes of a record; a longer one has an open quote or is no text
 MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
-FOREIGN_MARKS = (b"\xff\xfe", b"\xfe\xff")  # those of UTF-16
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # those of UTF-16
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Block:
     records: Records
 
     def tiles(self, read: Callable[[NDArray[np.uint8], Records], T]) -> list[T]:
-        """Return what is read from the records of each tile of the text, on all threads."""
+        """Apply `read` to the records of each tile of the text, on all threads."""
         starts = self.records.starts
         cuts = np.searchsorted(starts, np.arange(0, len(self.text) + TILE, TILE))
         edges = np.unique(np.append(cuts, len(starts)))
@@ -54,37 +54,37 @@ class Block:
 
 
 class Input:
-    """A path, or a stream whose first bytes can be looked at and are read again.
+    """A path, or a binary stream whose first bytes can be inspected before it is read.
 
-    A path that ends in .gz is unpacked while it is read.
+    A path that ends in .gz is decompressed while it is read.
     """
 
     def __init__(self, file: File, name: str | None) -> None:
         self.once = not isinstance(file, (str, os.PathLike))
         self.file: Any = file if self.once else Path(file)  # type: ignore[arg-type]
         self.name = name or str(getattr(file, "name", file) if self.once else file)
-        self.head, self.begun = b"", False
+        self.head, self.started = b"", False
 
     def first(self, size: int) -> bytes:
-        """Return the first bytes of the file, fewer than `size` only if there are no more."""
+        """Return the first `size` bytes of the file, fewer if it is shorter."""
         with self._readable():
             if not self.once:
-                with closing(_opened(self.file)) as stream:
+                with closing(_open(self.file)) as stream:
                     return _read(stream, size)
-            self.head += _read(_Replayed(b"", self.file), size - len(self.head))
+            self.head += _read(_ReplayedStream(b"", self.file), size - len(self.head))
             return self.head[:size]
 
-    def look(self, see: Callable[[NDArray[np.uint8]], T | None]) -> T:
-        """Return what is seen in the first bytes of the file, more of them if it is None."""
+    def inspect(self, parse: Callable[[NDArray[np.uint8]], T | None]) -> T:
+        """Return what `parse` finds in the first bytes; None means that it needs more of them."""
         size = HEAD
         while True:
             head = self.first(size)
-            refuse_foreign(head, self.name)
+            _require_utf8_text(head, self.name)
             whole = len(head) < size
             body = bytearray(head.removeprefix(MARK) + (b"\n" if whole else b""))
-            seen = see(np.frombuffer(body, np.uint8))
-            if seen is not None:
-                return seen
+            found = parse(np.frombuffer(body, np.uint8))
+            if found is not None:
+                return found
             if whole or size > LONGEST:
                 raise UnreadableFile(
                     f"{self.name} has no row that ends. Is a quote left open, "
@@ -92,28 +92,28 @@ class Input:
                 )
             size *= 4
 
-    def blocks(self, split: Split) -> Iterator[Block]:
-        """Walk over the file. The text of a block is valid until the next one is asked for."""
-        if self.begun and self.once:
+    def blocks(self, split: Splitter) -> Iterator[Block]:
+        """Yield the blocks of the file. The text of a block is valid until the next one."""
+        if self.started and self.once:
             raise ValueError(
                 f"{self.name} is a stream, which can be read once. Give a path, or keep its rows."
             )
-        self.begun = True
+        self.started = True
         if self.once:
             head, self.head = self.head, b""
-            yield from self._walk(_Replayed(head, self.file), split)
+            yield from self._read_blocks(_ReplayedStream(head, self.file), split)
             return
-        with closing(_opened(self.file)) as stream:
-            yield from self._walk(stream, split)
+        with closing(_open(self.file)) as stream:
+            yield from self._read_blocks(stream, split)
 
-    def _walk(self, stream: Any, split: Split) -> Iterator[Block]:
+    def _read_blocks(self, stream: Any, split: Splitter) -> Iterator[Block]:
         buffer, held, line, last = bytearray(BLOCK + 1), 0, 1, False
         while not last:
             with self._readable():
                 filled = held + _read_into(stream, memoryview(buffer)[held:-1])
             last = filled < len(buffer) - 1
             if last and filled and buffer[filled - 1] != ord("\n"):
-                buffer[filled] = ord("\n")  # there is room for it: the end of the last record
+                buffer[filled] = ord("\n")  # ends the last record; the buffer has a spare byte
                 filled += 1
             begin = len(MARK) if line == 1 and buffer.startswith(MARK) else 0
             text = np.frombuffer(buffer, np.uint8, filled - begin, begin)
@@ -131,7 +131,7 @@ class Input:
                     f"{self.name}, line {line}: the record that begins here is longer than "
                     f"{LONGEST >> 20} MB. Is a quote left open, or is this no text file?"
                 )
-            length = max(BLOCK, 2 * rest) + 1  # one more for the end of the last line
+            length = max(BLOCK, 2 * rest) + 1  # a spare byte for the end of the last line
             following = bytearray(length) if length != len(buffer) else buffer
             following[:rest] = buffer[filled - rest : filled]
             buffer, held = following, rest
@@ -146,14 +146,14 @@ class Input:
             ) from error
 
 
-class _Replayed:
-    """A stream after the bytes that were already taken from it."""
+class _ReplayedStream:
+    """A stream, preceded by the bytes that were already read from it."""
 
     def __init__(self, head: bytes, stream: BinaryIO) -> None:
         self.head, self.stream = io.BytesIO(head), stream
 
     def readinto(self, room: memoryview) -> int:
-        """Read some bytes into the room, none at the end."""
+        """Read bytes into the buffer, none at the end."""
         piece = self.head.read(len(room)) or self.stream.read(len(room)) or b""
         if isinstance(piece, str):
             raise TypeError("The stream must be of bytes, not of text. Open the file as 'rb'.")
@@ -161,9 +161,9 @@ class _Replayed:
         return len(piece)
 
 
-def refuse_foreign(head: bytes, name: str) -> None:
-    """Refuse files that are not text in UTF-8, or have nothing in them."""
-    if head.startswith(FOREIGN_MARKS):
+def _require_utf8_text(head: bytes, name: str) -> None:
+    """Refuse empty files and files that are not UTF-8 text."""
+    if head.startswith(UTF16_MARKS):
         raise UnreadableFile(f"{name} is text in UTF-16; UTF-8 is needed. Save it as UTF-8.")
     if not head.removeprefix(MARK).strip():
         raise UnreadableFile(f"{name} has no rows: it is empty.")
@@ -174,7 +174,7 @@ def refuse_foreign(head: bytes, name: str) -> None:
         )
 
 
-def _opened(path: Path) -> Any:
+def _open(path: Path) -> Any:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb", buffering=0)
 
 
@@ -184,7 +184,7 @@ def _read(stream: Any, size: int) -> bytes:
 
 
 def _read_into(stream: Any, room: memoryview) -> int:
-    """Fill the room, and return how much of it is filled: less at the end of the file only."""
+    """Fill the buffer and return the number of bytes, fewer only at the end of the file."""
     filled = 0
     while filled < len(room):
         count = stream.readinto(room[filled:])

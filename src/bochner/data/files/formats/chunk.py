@@ -1,4 +1,4 @@
-"""Chunks: some thousand rows of a file as arrays, with the rows that could not be read."""
+"""Chunks: some thousand rows of a file as arrays, with descriptions of malformed rows."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-BAD_SHOWN = 100  # bad rows that a chunk describes; a file of nothing else must not fill the memory
+BAD_SHOWN = 100  # bad rows that a chunk describes: their number must not exhaust the memory
 
 
 class UnreadableFile(ValueError):
-    """A file that cannot be read on from here, or at all: there is no row to skip."""
+    """A file that cannot be read, or not any further: there is no row to skip."""
 
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that is not what its file promises.
+    """A malformed row.
 
     Parameters
     ----------
@@ -27,9 +28,9 @@ class BadRow:
     line : int
         The line where the row begins, from 1.
     column : str or None
-        The name of the column, None if it is the row as a whole.
+        The name of the column, None for the whole row.
     expected, found : str
-        What should stand there, and what does.
+        What is expected, and what was found.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class BadRow:
 
 @dataclass(frozen=True)
 class Coded:
-    """A column of text: row i holds vocabulary[codes[i]], nothing (missing) if the code is -1.
+    """A column of text: row i holds vocabulary[codes[i]]; the code -1 means missing.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class Coded:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows of a table in a file; rows that are bad are left out.
+    """Rows of a table; malformed rows are left out.
 
     Parameters
     ----------
@@ -148,25 +149,23 @@ class SparseChunk:
 
     @property
     def n_columns(self) -> int:
-        """The columns that these rows need: the largest index and one."""
+        """The number of columns that these rows need: the largest index plus one."""
         return int(self.indices.max()) + 1 if len(self.indices) else 0
 
     def matrix(self, n_columns: int) -> Any:
         """Return the rows as a SciPy CSR matrix of this width."""
-        from scipy.sparse import csr_matrix
-
-        return csr_matrix((self.data, self.indices, self.indptr), (len(self), n_columns))
+        return sp.csr_matrix((self.data, self.indices, self.indptr), (len(self), n_columns))
 
 
-def shown(cell: bytes) -> str:
-    """Return a cell as errors show it: in quotes, not too long, whatever its bytes are."""
+def quoted_cell(cell: bytes) -> str:
+    """Return a cell for an error message: quoted, shortened and printable."""
     text = cell[:40].decode("utf-8", "backslashreplace") + ("..." if len(cell) > 40 else "")
     plain = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
     return f'"{plain}"' if cell else "nothing"
 
 
 def expected_number(cell: bytes) -> str:
-    """Return what is expected where a cell is no finite number."""
+    """Return what is expected in place of a cell that is no finite number."""
     try:
         return "a finite number" if math.isinf(float(cell)) else "a number"
     except ValueError:

@@ -21,9 +21,16 @@ from bochner.data.files.formats.chunk import (
     Coded,
     UnreadableFile,
     expected_number,
-    shown,
+    quoted_cell,
 )
-from bochner.data.files.formats.dialect import Dialect, Kind, Wish, content, listed, told
+from bochner.data.files.formats.dialect import (
+    Dialect,
+    DialectOptions,
+    Kind,
+    content,
+    detect_dialect,
+    quoted_names,
+)
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
 
@@ -51,14 +58,14 @@ class TextColumn:
         return cls(rows, [content(text, starts[k], stops[k]) for k in firsts])
 
     @property
-    def foreign(self) -> NDArray[np.bool_]:
-        """The rows that do not hold UTF-8."""
+    def not_utf8(self) -> NDArray[np.bool_]:
+        """The rows that are not UTF-8."""
         return np.array([_text(word) is None for word in self.words], np.bool_)[self.codes]
 
     def decoded(self, markers: Markers) -> Coded:
-        """Return the column with missing values, and with equal texts told by one code.
+        """Return the column with missing values and one code for equal texts.
 
-        Two cells may be different bytes and equal texts: one in quotes, with a quote in it.
+        Different bytes may be equal texts: one of them quoted, with a doubled quote inside.
         """
         vocabulary: dict[str, int] = {}
         places = [
@@ -78,8 +85,8 @@ def _text(word: bytes) -> str | None:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Which columns of a file are wanted, and where: numbers first, then texts."""
+class FieldLayout:
+    """The columns to read, numbers first, and the position of each field among them."""
 
     dialect: Dialect
     names: tuple[str, ...]
@@ -87,17 +94,18 @@ class Layout:
     places: NDArray[np.int64]
 
     @classmethod
-    def of(cls, dialect: Dialect, columns: Sequence[str] | None) -> Layout:
-        """Return the layout of the columns with these names, of all if there are none given."""
+    def of(cls, dialect: Dialect, columns: Sequence[str] | None) -> FieldLayout:
+        """Return the layout of the columns with these names, by default all."""
         wanted = list(dialect.names if columns is None else columns)
         kinds = dict(zip(dialect.names, dialect.kinds, strict=True))
         if not kinds.keys() >= set(wanted) or len(set(wanted)) < len(wanted):
             raise ValueError(
-                f"columns must be different ones of {listed(dialect.names)}; got {listed(wanted)}."
+                f"columns must be different ones of {quoted_names(dialect.names)}; got "
+                f"{quoted_names(wanted)}."
             )
         for name in wanted:
-            if name in dialect.odd:
-                raise UnreadableFile(dialect.odd[name])
+            if name in dialect.unusable:
+                raise UnreadableFile(dialect.unusable[name])
         names = sorted(wanted, key=lambda name: kinds[name] == "text")
         numbers = sum(kinds[name] == "number" for name in names)
         at = {name: place for place, name in enumerate(names)}
@@ -106,13 +114,13 @@ class Layout:
 
     @property
     def split(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The names of the columns of numbers and of those of texts."""
+        """The names of the columns of numbers and of the columns of text."""
         return self.names[: self.numbers], self.names[self.numbers :]
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows that are read: their numbers, their lines, starts and stops of their texts, bad ones."""
+class ParsedRows:
+    """Parsed rows: numbers, lines, starts and stops of their texts, and malformed rows."""
 
     numbers: NDArray[np.float64]
     lines: NDArray[np.int64]
@@ -122,38 +130,38 @@ class Rows:
     n_bad: int
 
     @classmethod
-    def joined(cls, parts: Sequence[Rows]) -> Rows:
-        """Return the rows of all parts; there must be one."""
+    def joined(cls, parts: Sequence[ParsedRows]) -> ParsedRows:
+        """Return the rows of all parts, at least one."""
         columns = zip(*((p.numbers, p.lines, p.starts, p.stops) for p in parts), strict=True)
         numbers, lines, starts, stops = (np.concatenate(column) for column in columns)
         bad = tuple(row for part in parts for row in part.bad)
         return cls(numbers, lines, starts, stops, bad, sum(part.n_bad for part in parts))
 
-    def picked(self, keep: NDArray[np.bool_], bad: Sequence[BadRow], n_bad: int) -> Rows:
-        """Return the rows to keep, with what is to be said of the others."""
+    def select(self, keep: NDArray[np.bool_], bad: Sequence[BadRow], n_bad: int) -> ParsedRows:
+        """Return the valid rows, with the descriptions of the others."""
         numbers, lines, starts = self.numbers[keep], self.lines[keep], self.starts[keep]
-        return Rows(numbers, lines, starts, self.stops[keep], tuple(bad), n_bad)
+        return ParsedRows(numbers, lines, starts, self.stops[keep], tuple(bad), n_bad)
 
 
 class RowReader:
-    """Makes chunks of blocks."""
+    """Converts blocks to chunks."""
 
-    def __init__(self, name: str, layout: Layout, markers: Markers) -> None:
+    def __init__(self, name: str, layout: FieldLayout, markers: Markers) -> None:
         self.name, self.layout, self.markers = name, layout, markers
 
     def chunk(self, block: Block) -> Chunk:
         """Return the rows of a block."""
-        rows = Rows.joined(block.tiles(self._tile))
+        rows = ParsedRows.joined(block.tiles(self._tile))
         columns = self._coded(block.text, rows)
-        foreign = np.any([column.foreign for column in columns], axis=0)
-        if np.any(foreign):
-            rows = self._native(rows, columns, foreign)
+        not_utf8 = np.any([column.not_utf8 for column in columns], axis=0)
+        if np.any(not_utf8):
+            rows = self._without_invalid_text(rows, columns, not_utf8)
             columns = self._coded(block.text, rows)
         texts = tuple(column.decoded(self.markers) for column in columns)
         bad = rows.bad[:BAD_SHOWN]
         return Chunk(rows.numbers, texts, rows.lines, bad, rows.n_bad, *self.layout.split)
 
-    def _coded(self, text: Bytes, rows: Rows) -> list[TextColumn]:
+    def _coded(self, text: Bytes, rows: ParsedRows) -> list[TextColumn]:
         columns: dict[int, TextColumn] = {}
 
         def work(first: int, last: int) -> None:
@@ -163,26 +171,28 @@ class RowReader:
         each_tile(work, rows.starts.shape[1], 1)
         return [columns[j] for j in range(len(columns))]
 
-    def _native(self, rows: Rows, columns: list[TextColumn], foreign: NDArray[np.bool_]) -> Rows:
-        """Return the rows whose texts are all in UTF-8."""
+    def _without_invalid_text(
+        self, rows: ParsedRows, columns: list[TextColumn], not_utf8: NDArray[np.bool_]
+    ) -> ParsedRows:
+        """Return the rows whose texts are all UTF-8."""
         bad = list(rows.bad)
-        for row in np.flatnonzero(foreign)[:BAD_SHOWN]:
-            column = next(j for j, column in enumerate(columns) if column.foreign[row])
+        for row in np.flatnonzero(not_utf8)[:BAD_SHOWN]:
+            column = next(j for j, column in enumerate(columns) if column.not_utf8[row])
             name, line = self.layout.split[1][column], int(rows.lines[row])
             bad.append(BadRow(self.name, line, name, "text in UTF-8", "other bytes"))
         bad.sort(key=lambda row: row.line)
-        return rows.picked(~foreign, bad, rows.n_bad + int(np.count_nonzero(foreign)))
+        return rows.select(~not_utf8, bad, rows.n_bad + int(np.count_nonzero(not_utf8)))
 
-    def _tile(self, text: Bytes, some: Records) -> Rows:
+    def _tile(self, text: Bytes, some: Records) -> ParsedRows:
         count, delimiter = self.layout.numbers, self.layout.dialect.delimiter
         width = len(self.layout.names)
         starts, stops, found = fields(text, some, delimiter, self.layout.places, width)
         numbers, flags = np.empty((len(starts), count)), np.empty(len(starts), np.int32)
         read_decimals(text, (starts, stops), self.markers, numbers, flags)
         for row in np.flatnonzero(flags == HARD):
-            flags[row] = self._judge(text, starts[row], stops[row], numbers[row])
+            flags[row] = self._read_exactly(text, starts[row], stops[row], numbers[row])
         lines = some.lines[found == len(self.layout.places)]
-        rows = Rows(numbers, lines, starts[:, count:], stops[:, count:], (), 0)
+        rows = ParsedRows(numbers, lines, starts[:, count:], stops[:, count:], (), 0)
         torn, wrong = len(some) - len(starts), np.flatnonzero(flags != WHOLE)
         if not torn and not len(wrong):
             return rows
@@ -191,16 +201,16 @@ class RowReader:
             for row in wrong[:BAD_SHOWN]
         ]
         bad.sort(key=lambda row: row.line)
-        return rows.picked(flags == WHOLE, bad[:BAD_SHOWN], torn + len(wrong))
+        return rows.select(flags == WHOLE, bad[:BAD_SHOWN], torn + len(wrong))
 
-    def _judge(
+    def _read_exactly(
         self,
         text: Bytes,
         starts: NDArray[np.int32],
         stops: NDArray[np.int32],
         out: NDArray[np.float64],
     ) -> int:
-        """Read a row that has a cell with more digits than the loop can judge."""
+        """Parse a row with a cell that has too many digits for the compiled loop."""
         for j in range(len(out)):
             cell = text[starts[j] : stops[j]].tobytes().strip(b" \t")
             out[j] = np.nan if cell in self.markers.words else float(cell)
@@ -223,7 +233,7 @@ class RowReader:
     def _wrong(self, text: Bytes, line: int, column: int, starts: Bounds, stops: Bounds) -> BadRow:
         name = self.layout.names[column]
         cell = content(text, starts[column], stops[column])
-        return BadRow(self.name, line, name, expected_number(cell), shown(cell))
+        return BadRow(self.name, line, name, expected_number(cell), quoted_cell(cell))
 
 
 def _fields(count: int) -> str:
@@ -231,33 +241,33 @@ def _fields(count: int) -> str:
 
 
 class CsvFile:
-    """A table as text, one record a line, fields between delimiters, text in quotes if need be.
+    """A table as text: one record a line, fields between delimiters, optionally quoted.
 
-    Fields may be quoted by ``"``, a quote inside doubled (RFC 4180); records end with a line feed,
-    with or without a carriage return before it. Empty lines are ignored. Numbers are decimals such
-    as ``-1.5e3``, with blanks around them; what is not one (hexadecimal, digits grouped by commas,
-    infinity) makes its row a bad row, and so do too many or too few fields and text that is not
-    UTF-8. Nothing is guessed.
+    Fields may be quoted by ``"``, with quotes inside doubled (RFC 4180). Records end with a line
+    feed, optionally preceded by a carriage return; empty lines are ignored. Numbers are decimals
+    such as ``-1.5e3``, optionally surrounded by blanks. A cell that is no number (hexadecimal,
+    digits grouped by commas, infinity), too many or too few fields, and text that is not UTF-8
+    make a bad row.
 
-    The first megabyte tells the delimiter, the names and the kinds of the columns. A column holds
-    numbers if at most a tenth of its cells there does not; those are bad rows.
+    The first megabyte determines the delimiter, the names and the types of the columns. A column
+    holds numbers if at most a tenth of its cells there are no numbers; those are bad rows.
 
     Parameters
     ----------
     file : path or binary stream
-        A path that ends in ``.gz`` is unpacked while it is read. A stream can be read once.
+        A path that ends in ``.gz`` is decompressed while it is read. A stream can be read once.
     name : str, optional
-        What errors call the file; its path if not given.
+        The name of the file in errors; by default its path.
     delimiter : str
         One character, or "auto": a tab, ``;``, ``|`` or ``,``.
     header : bool or "auto"
-        Whether the first record holds names. "auto": yes, unless its fields are numbers; if some
-        are and some are not, an error asks. Without names columns are called "0", "1", ...;
-        a single one without is "unnamed 0", by its place.
+        Whether the first record holds names. "auto": yes, unless its fields are numbers; an
+        error if only some are. Columns of a file without names are called "0", "1", ...; an
+        empty name becomes "unnamed 0", with its position.
     text : sequence of str
-        Columns of text, even if they look like numbers; names of no column are not looked at.
+        Columns of text, even if they look like numbers; unknown names are ignored.
     missing : sequence of str
-        Cells that mean that a value is missing, in quotes or not, blanks around them ignored.
+        Cells that mean a missing value, quoted or not; surrounding blanks are ignored.
 
     Examples
     --------
@@ -282,16 +292,18 @@ class CsvFile:
     ) -> None:
         self._markers = Markers(tuple(missing))
         self._input = Input(file, name)
-        self._dialect = told(self._input, Wish(delimiter, header, text, self._markers))
+        self._dialect = detect_dialect(
+            self._input, DialectOptions(delimiter, header, text, self._markers)
+        )
 
     @property
     def name(self) -> str:
-        """What errors call the file."""
+        """The name of the file in errors."""
         return self._input.name
 
     @property
     def once(self) -> bool:
-        """Whether the rows can be read once only, as those of a stream."""
+        """Whether the rows can be read only once, as those of a stream."""
         return self._input.once
 
     @property
@@ -301,19 +313,19 @@ class CsvFile:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kind of each column, "number" or "text"."""
+        """The type of each column, "number" or "text"."""
         return self._dialect.kinds
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
-        """Walk over the rows, with these columns or all; other columns are not looked at.
+        """Yield the rows with these columns, by default all; other columns are not parsed.
 
         A chunk comes from about eight megabytes of text, whatever the number of threads. Its
-        numbers and its texts are in the order of `columns`.
+        numbers and texts are in the order of `columns`.
         """
-        layout = Layout.of(self._dialect, columns)
-        return self._walk(RowReader(self.name, layout, self._markers))
+        layout = FieldLayout.of(self._dialect, columns)
+        return self._read_chunks(RowReader(self.name, layout, self._markers))
 
-    def _walk(self, reader: RowReader) -> Iterator[Chunk]:
+    def _read_chunks(self, reader: RowReader) -> Iterator[Chunk]:
         skipped = self._dialect.headers
         for block in self._input.blocks(partial(_split, delimiter=self._dialect.delimiter)):
             rest = Block(block.text, block.records[skipped:])

@@ -1,4 +1,4 @@
-"""What a CSV file looks like: its delimiter, names and kinds, told from its first megabyte."""
+"""The dialect of a CSV file: delimiter, names and types, detected in its first megabyte."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from bochner.compute.text.cells import Markers
 from bochner.compute.text.csv import Records, fields, records
 from bochner.compute.text.decimal import WRONG, read_decimals
 from bochner.data.files.formats.blocks import Input
-from bochner.data.files.formats.chunk import UnreadableFile, shown
+from bochner.data.files.formats.chunk import UnreadableFile, quoted_cell
 
 Kind = Literal["number", "text"]
 Cuts = dict[int, Records]
-Table = tuple[NDArray[np.uint8], Records, int]  # text, its records and their delimiter
-# A comma may be a decimal point or part of a text, hence the others come first among equals.
+Sample = tuple[NDArray[np.uint8], Records, int]  # text, its records and their delimiter
+# A comma may also be a decimal point or part of a text, so ties go to the others.
 DELIMITERS = "\t;|,"
-LOOKED_AT = 1000  # records that vote for a delimiter
-UNNAMED = "unnamed "  # and its place: an index that pandas has written has no name
-FEW = 0.1  # share of cells of a column of numbers that may be none, and are then errors
+SNIFFED_RECORDS = 1000  # records that determine the delimiter
+UNNAMED = "unnamed "  # and its position: pandas writes an index without a name
+TOLERATED = 0.1  # fraction of the cells of a column of numbers that may be malformed
 
 NUMBER = re.compile(rb"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
 # Numbers in other notations: 1,5 and 1.234,5 and 1,234.5, 12%, 0x1F.
@@ -35,21 +35,21 @@ OTHER_NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class Dialect:
-    """The delimiter, names and kinds of columns, and how many records are names (0 or 1).
+    """The delimiter, names and types of columns, and the number of header records (0 or 1).
 
-    `odd` says of columns what is odd about them: an error where they are wanted.
+    `unusable` holds error messages for columns that must not be read.
     """
 
     delimiter: int
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     headers: int
-    odd: dict[str, str] = field(default_factory=dict)
+    unusable: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What is known of a file beforehand; see `CsvFile`."""
+class DialectOptions:
+    """What the user specifies; see `CsvFile`."""
 
     delimiter: str
     header: bool | str
@@ -67,9 +67,9 @@ class Wish:
             raise ValueError(f'header must be "auto", True or False; got {self.header!r}.')
 
 
-def told(file: Input, wish: Wish) -> Dialect:
-    """Look at the first records of a file and say what it looks like."""
-    text, cuts = file.look(lambda head: _cuts(head, wish))
+def detect_dialect(file: Input, options: DialectOptions) -> Dialect:
+    """Return the dialect of a file, from its first records."""
+    text, cuts = file.inspect(lambda head: _cuts(head, options))
     delimiter, some = _delimiter(text, cuts)
     columns = int(_counts(text, some[:1], delimiter)[0])
     if columns < 1:
@@ -77,25 +77,27 @@ def told(file: Input, wish: Wish) -> Dialect:
             f"{file.name}, line {int(some.lines[0])}: text follows a closing quote."
         )
     first = _cells(text, some, delimiter, columns)
-    names, headers = _names(first, wish, f"{file.name}, line {int(some.lines[0])}")
-    kinds, odd = _kinds((text, some[headers:], delimiter), wish, names)
-    odd = {name: f"{file.name}: {why}" for name, why in odd.items()}
-    return Dialect(delimiter, names, kinds, headers, odd)
+    names, headers = _names(first, options, f"{file.name}, line {int(some.lines[0])}")
+    kinds, unusable = _kinds((text, some[headers:], delimiter), options, names)
+    unusable = {name: f"{file.name}: {why}" for name, why in unusable.items()}
+    return Dialect(delimiter, names, kinds, headers, unusable)
 
 
-def _cuts(text: NDArray[np.uint8], wish: Wish) -> tuple[NDArray[np.uint8], Cuts] | None:
-    """Return the text, and the records in it for each delimiter that it might have."""
-    wanted = DELIMITERS if wish.delimiter == "auto" else wish.delimiter
+def _cuts(
+    text: NDArray[np.uint8], options: DialectOptions
+) -> tuple[NDArray[np.uint8], Cuts] | None:
+    """Return the text, and its records for each possible delimiter."""
+    wanted = DELIMITERS if options.delimiter == "auto" else options.delimiter
     cuts = {ord(sign): records(text, ord(sign), 1) for sign in wanted}
     cuts = {sign: some for sign, some in cuts.items() if len(some)}
     return (text, cuts) if cuts else None
 
 
 def _delimiter(text: NDArray[np.uint8], cuts: Cuts) -> tuple[int, Records]:
-    """Return the delimiter that cuts most records into as many fields as the first."""
+    """Return the delimiter by which most records have as many fields as the first."""
     scores = {}
     for sign, some in cuts.items():
-        counts = _counts(text, some[:LOOKED_AT], sign)
+        counts = _counts(text, some[:SNIFFED_RECORDS], sign)
         scores[sign] = np.mean(counts == counts[0]) if counts[0] > 1 else -1.0
     best = max(scores.values())
     sign = next(sign for sign in (reversed(scores) if best < 0 else scores) if scores[sign] == best)
@@ -113,26 +115,26 @@ def _cells(text: NDArray[np.uint8], some: Records, delimiter: int, columns: int)
 
 
 def content(text: NDArray[np.uint8], start: int, stop: int) -> bytes:
-    """Return what a cell holds, without the quotes around it and with those inside it once."""
+    """Return the content of a cell: without surrounding quotes, doubled quotes halved."""
     cell = text[start:stop].tobytes()
     quoted = start > 0 and text[start - 1] == ord('"')
     return cell.replace(b'""', b'"') if quoted else cell
 
 
-def _names(first: list[bytes], wish: Wish, where: str) -> tuple[tuple[str, ...], int]:
+def _names(first: list[bytes], options: DialectOptions, where: str) -> tuple[tuple[str, ...], int]:
     numbers = sum(NUMBER.fullmatch(cell) is not None for cell in first)
-    missing = sum(cell.strip(b" \t") in wish.markers.words for cell in first)
-    if wish.header == "auto" and 0 < numbers < len(first) - missing:
+    missing = sum(cell.strip(b" \t") in options.markers.words for cell in first)
+    if options.header == "auto" and 0 < numbers < len(first) - missing:
         raise UnreadableFile(
             f"{where}: the first line has numbers and text, so it may hold names or a row. "
             "Say which by header=True or header=False."
         )
-    if wish.header is False or (wish.header == "auto" and numbers):
+    if options.header is False or (options.header == "auto" and numbers):
         return tuple(str(column) for column in range(len(first))), 0
-    return _checked([_decoded(cell, where).strip() for cell in first], where), 1
+    return _unique_names([_decoded(cell, where).strip() for cell in first], where), 1
 
 
-def _checked(names: list[str], where: str) -> tuple[str, ...]:
+def _unique_names(names: list[str], where: str) -> tuple[str, ...]:
     names = [name or f"{UNNAMED}{place}" for place, name in enumerate(names)]
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
@@ -148,43 +150,43 @@ def _decoded(cell: bytes, where: str) -> str:
         return cell.decode()
     except UnicodeDecodeError as error:
         raise UnreadableFile(
-            f"{where}: the name {shown(cell)} is not text in UTF-8. Save the file as UTF-8."
+            f"{where}: the name {quoted_cell(cell)} is not text in UTF-8. Save the file as UTF-8."
         ) from error
 
 
 def _kinds(
-    table: Table, wish: Wish, names: tuple[str, ...]
+    sample: Sample, options: DialectOptions, names: tuple[str, ...]
 ) -> tuple[tuple[Kind, ...], dict[str, str]]:
-    """Return the kinds of columns, and what is odd about some."""
-    texts, places = set(wish.text), np.arange(len(names))
-    text, some, delimiter = table
+    """Return the types of columns, and error messages for unusable ones."""
+    texts, places = set(options.text), np.arange(len(names))
+    text, some, delimiter = sample
     starts, stops, _ = fields(text, some, delimiter, places, len(names))
-    numbers = _are_numbers(text, (starts, stops), wish.markers)
-    odd = {}
+    numbers = _are_numbers(text, (starts, stops), options.markers)
+    unusable = {}
     for j in np.flatnonzero(~numbers):
-        cells = zip(starts[:LOOKED_AT, j], stops[:LOOKED_AT, j], strict=True)
-        other = _other_number([content(text, *cell) for cell in cells], wish.markers)
+        cells = zip(starts[:SNIFFED_RECORDS, j], stops[:SNIFFED_RECORDS, j], strict=True)
+        other = _other_number([content(text, *cell) for cell in cells], options.markers)
         if other is not None and names[j] not in texts:
-            odd[names[j]] = _refusal(names[j], other)
+            unusable[names[j]] = _notation_message(names[j], other)
     kinds: list[Kind] = [
         "number" if number and name not in texts else "text"
         for name, number in zip(names, numbers, strict=True)
     ]
-    return tuple(kinds), odd
+    return tuple(kinds), unusable
 
 
 def _other_number(cells: list[bytes], markers: Markers) -> bytes | None:
-    """Return a number in another notation if nearly all cells hold such."""
+    """Return a number in another notation if nearly all cells hold such numbers."""
     filled = [cell for cell in cells if cell.strip(b" \t") not in markers.words]
     others = [cell for cell in filled if OTHER_NUMBER.fullmatch(cell)]
-    return others[0] if len(others) > (1 - FEW) * len(filled) else None
+    return others[0] if len(others) > (1 - TOLERATED) * len(filled) else None
 
 
-def _refusal(name: str, cell: bytes) -> str:
-    """Return why numbers in another notation are no text: they would train a nonsense."""
+def _notation_message(name: str, cell: bytes) -> str:
+    """Return the message that refuses numbers in another notation as text."""
     return (
         f'column "{name}" seems to hold numbers that are not written like 1234.5, but '
-        f"{shown(cell)}. Rewrite them, say categorical=[{name!r}] if they are categories, or "
+        f"{quoted_cell(cell)}. Rewrite them, say categorical=[{name!r}] if they are categories, or "
         f"leave them out: drop=[{name!r}]."
     )
 
@@ -194,17 +196,17 @@ def _are_numbers(
     cells: tuple[NDArray[np.int32], NDArray[np.int32]],
     markers: Markers,
 ) -> NDArray[np.bool_]:
-    """Return which columns hold numbers, all cells read as a single column."""
+    """Return which columns hold numbers; all cells are parsed as a single column."""
     starts, stops = (side.reshape(-1, 1) for side in cells)
     out, flags = np.zeros(starts.shape), np.empty(len(starts), np.int32)
     read_decimals(text, (starts, stops), markers, out, flags)
     wrong = (flags >= WRONG).reshape(cells[0].shape)
     filled = wrong | ~np.isnan(out.reshape(wrong.shape))
-    few: NDArray[np.bool_] = wrong.sum(axis=0) <= FEW * filled.sum(axis=0)
+    few: NDArray[np.bool_] = wrong.sum(axis=0) <= TOLERATED * filled.sum(axis=0)
     return few
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names as errors show them: not all if they are many."""
+def quoted_names(names: Sequence[str]) -> str:
+    """Return names for an error message, at most 20."""
     more = f", ... ({len(names)} in all)" if len(names) > 20 else ""
     return ", ".join(f'"{name}"' for name in names[:20]) + more

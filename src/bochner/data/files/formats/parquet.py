@@ -14,12 +14,12 @@ from bochner.data.files.formats.chunk import Chunk, Coded, UnreadableFile
 
 CHUNK_ROWS = 65_536
 CHUNK_BYTES = 1 << 24
-INDEX = "__index_level_"  # columns that pandas adds for its own use
+INDEX = "__index_level_"  # columns of the pandas index
 Kind = Literal["number", "text", "other"]
 
 
 def pyarrow() -> Any:
-    """Return the package, or say how to install it."""
+    """Import pyarrow, or explain how to install it."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -31,7 +31,7 @@ def pyarrow() -> Any:
 
 
 class ParquetTable:
-    """A Parquet file by its columns; rows come some at a time, so that little is held.
+    """A Parquet file by its columns, read in small batches.
 
     Parameters
     ----------
@@ -67,19 +67,19 @@ class ParquetTable:
         return len(self._starts) - 1
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
-        """Give the rows of these columns, numbered from 1."""
+        """Yield the rows of these columns, numbered from 1."""
         for number in range(self.parts):
             yield from self.part(number, columns)
 
     def part(self, number: int, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
-        """Give the rows of one row group."""
+        """Yield the rows of one row group."""
         names = self.names if columns is None else tuple(columns)
         kinds = dict(zip(self.names, self.kinds, strict=True))
         numbers = tuple(name for name in names if kinds[name] == "number")
         texts = tuple(name for name in names if kinds[name] == "text")
         first, wanted = self._starts[number] + 1, [*numbers, *texts]
-        opened = pyarrow().parquet.ParquetFile(self.name, metadata=self._metadata, pre_buffer=False)
-        with opened as file:
+        reader = pyarrow().parquet.ParquetFile(self.name, metadata=self._metadata, pre_buffer=False)
+        with reader as file:
             for batch in self._readable(_batches(file, number, wanted)):
                 lines = np.arange(first, first + batch.num_rows, dtype=np.int64)
                 coded = tuple(_coded(batch.column(name)) for name in texts)
@@ -97,7 +97,7 @@ class ParquetTable:
 
 
 def _batches(file: Any, group: int, names: list[str]) -> Any:
-    """Walk through one row group: a walk through all of them would hold them all."""
+    """Read one row group: reading all of them at once would hold them all in memory."""
     rows = max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(len(names), 1))))
     return file.iter_batches(rows, row_groups=[group], columns=names)
 

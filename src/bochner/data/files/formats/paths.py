@@ -1,4 +1,4 @@
-"""Paths: which files are meant by what a user wrote, of which format, and whether they changed."""
+"""Paths: the files that a user means, their format, and whether they have changed."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ SNIFFED_BYTES = 65_536
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-def found_files(paths: Paths) -> tuple[str, ...]:
-    """Return the files that are meant: folders and patterns give theirs, sorted by name."""
+def find_files(paths: Paths) -> tuple[str, ...]:
+    """Return the files; folders and patterns give theirs, sorted by name."""
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise ValueError("There must be at least one file; got none.")
@@ -73,7 +73,7 @@ def _by_name(path: str) -> Format | None:
 
 
 def format_of(files: Iterable[str], beginning: bytes = b"") -> Format:
-    """Return the one format of all files, by their names or by how the first of them begins."""
+    """Return the common format of all files, by their names or the first bytes of the first."""
     files = tuple(files)
     found = {_by_name(path) for path in files if path != STANDARD_INPUT} - {None}
     if len(found) > 1:
@@ -81,7 +81,7 @@ def format_of(files: Iterable[str], beginning: bytes = b"") -> Format:
             f"All files must be of one format; got {', '.join(sorted(map(str, found)))}. Give "
             "those of one format, or format= if the names mislead."
         )
-    return found.pop() or "csv" if found else sniffed(beginning or _beginning(files[0]))
+    return found.pop() or "csv" if found else sniff_format(beginning or _beginning(files[0]))
 
 
 def _beginning(path: str) -> bytes:
@@ -91,10 +91,10 @@ def _beginning(path: str) -> bytes:
         return file.read(SNIFFED_BYTES)
 
 
-def sniffed(beginning: bytes) -> Format:
-    """Return the format of a file that begins so.
+def sniff_format(beginning: bytes) -> Format:
+    """Return the format of a file with these first bytes.
 
-    >>> sniffed(b"age,height\\n3,1.5\\n"), sniffed(b"+1 3:0.5 7:1\\n")
+    >>> sniff_format(b"age,height\\n3,1.5\\n"), sniff_format(b"+1 3:0.5 7:1\\n")
     ('csv', 'svmlight')
     """
     for magic, format in BEGINNINGS.items():
@@ -106,7 +106,7 @@ def sniffed(beginning: bytes) -> Format:
 
 @dataclass(frozen=True)
 class Stamp:
-    """Size, time and place of a file, by which it is seen that it has changed."""
+    """Size, modification time and inode of a file, to detect changes."""
 
     path: str
     size: int
@@ -115,12 +115,12 @@ class Stamp:
 
     @staticmethod
     def of(path: str) -> Stamp:
-        """Return how the file is now."""
+        """Return the stamp of the file now."""
         now = os.stat(path)
         return Stamp(path, now.st_size, now.st_mtime_ns, now.st_ino)
 
-    def require(self) -> None:
-        """Refuse a file that is not what it was."""
+    def require_unchanged(self) -> None:
+        """Refuse a file that has changed."""
         try:
             same = Stamp.of(self.path) == self
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Files of sparse rows in the form of SVMlight and LIBSVM: label index:value index:value ..."""
+"""Sparse rows in the format of SVMlight and LIBSVM: label index:value index:value ..."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ from bochner.compute.text.svmlight import (
     NOT_INCREASING,
     ROW,
     TOO_LARGE,
-    Pairs,
+    IndexValuePairs,
     pairs,
 )
 from bochner.data.files.formats.blocks import Block, File, Input
-from bochner.data.files.formats.chunk import BAD_SHOWN, BadRow, SparseChunk, expected_number, shown
+from bochner.data.files.formats.chunk import (
+    BAD_SHOWN,
+    BadRow,
+    SparseChunk,
+    expected_number,
+    quoted_cell,
+)
 
 Bytes = NDArray[np.uint8]
 
@@ -39,7 +45,7 @@ EXPECTED = {
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _ParsedSparseRows:
     """Rows with the number of entries of each; see `SparseChunk`."""
 
     labels: NDArray[np.float64]
@@ -52,7 +58,7 @@ class _Rows:
 
 
 class SparseReader:
-    """Makes chunks of blocks; `least` is what the first column is called, 0 or 1."""
+    """Converts blocks to chunks; `least` is the index of the first column, 0 or 1."""
 
     def __init__(self, name: str, least: int) -> None:
         self.name, self.least, self.markers = name, least, Markers(())
@@ -68,14 +74,14 @@ class SparseReader:
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         return SparseChunk(labels, data, indices, indptr, lines, tuple(bad), n_bad)
 
-    def _tile(self, text: Bytes, some: Records) -> _Rows:
+    def _tile(self, text: Bytes, some: Records) -> _ParsedSparseRows:
         found = pairs(text, some, self.least)
         labels, label_flags = self._numbers(text, found.labels)
         data, flags = self._numbers(text, found.values)
         sizes = np.diff(found.ends, prepend=0)
         lines = some.lines[found.held == ROW]
         torn = np.flatnonzero(found.held < 0)
-        rows = _Rows(labels, data, found.indices, sizes, lines, (), 0)
+        rows = _ParsedSparseRows(labels, data, found.indices, sizes, lines, (), 0)
         if not (len(torn) or label_flags.any() or flags.any()):
             return rows
         keep = label_flags == WHOLE
@@ -89,7 +95,9 @@ class SparseReader:
         entries = np.repeat(keep, sizes)
         data, indices = data[entries], found.indices[entries]
         n_bad = len(torn) + int(np.count_nonzero(~keep))
-        return _Rows(labels[keep], data, indices, sizes[keep], lines[keep], bad[:BAD_SHOWN], n_bad)
+        return _ParsedSparseRows(
+            labels[keep], data, indices, sizes[keep], lines[keep], bad[:BAD_SHOWN], n_bad
+        )
 
     def _numbers(self, text: Bytes, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         out, flags = np.empty(cells[0].shape), np.empty(len(cells[0]), np.int32)
@@ -100,29 +108,31 @@ class SparseReader:
         return out[:, 0], flags
 
     def _torn(
-        self, text: Bytes, some: Records, found: Pairs, torn: NDArray[np.intp]
+        self, text: Bytes, some: Records, found: IndexValuePairs, torn: NDArray[np.intp]
     ) -> list[BadRow]:
         bad = []
         for k in torn[:BAD_SHOWN]:
             rest = text[found.places[k] : min(found.places[k] + 60, some.stops[k])].tobytes()
             token = (rest.split() or [b""])[0]
             expected = EXPECTED[int(found.held[k])]
-            bad.append(BadRow(self.name, int(some.lines[k]), None, expected, shown(token)))
+            bad.append(BadRow(self.name, int(some.lines[k]), None, expected, quoted_cell(token)))
         return bad
 
-    def _wrong(self, text: Bytes, found: Pairs, row: int, line: int, label: bool) -> BadRow:
+    def _wrong(
+        self, text: Bytes, found: IndexValuePairs, row: int, line: int, label: bool
+    ) -> BadRow:
         """Describe a row whose label or one of whose values is no number."""
         if label:
             cell = _cell(text, found.labels, row)
             expected = "a single number" if b"," in cell else expected_number(cell)
-            return BadRow(self.name, line, "label", expected, shown(cell))
+            return BadRow(self.name, line, "label", expected, quoted_cell(cell))
         first, last = int(found.ends[row - 1]) if row else 0, int(found.ends[row])
         cells = found.values[0][first:last], found.values[1][first:last]
         _, flags = self._numbers(text, cells)
         entry = int(np.flatnonzero(flags)[0])
         column = str(int(found.indices[first + entry]) + self.least)
         cell = _cell(text, cells, entry)
-        return BadRow(self.name, line, column, expected_number(cell), shown(cell))
+        return BadRow(self.name, line, column, expected_number(cell), quoted_cell(cell))
 
 
 def _cell(text: Bytes, cells: Cells, k: int) -> bytes:
@@ -138,12 +148,12 @@ class SvmlightFile:
     Parameters
     ----------
     file : path or binary stream
-        A path that ends in ``.gz`` is unpacked while it is read. A stream can be read once.
+        A path that ends in ``.gz`` is decompressed while it is read. A stream can be read once.
     name : str, optional
-        What errors call the file; its path if not given.
+        The name of the file in errors; by default its path.
     zero_based : bool or "auto"
-        Whether the first column is called 0, and not 1. "auto": if an index 0 stands in the first
-        megabyte. An index 0 further on makes its row a bad row.
+        Whether the first column has index 0 instead of 1. "auto": if the first megabyte has an
+        index 0. Otherwise an index 0 makes a bad row.
 
     Examples
     --------
@@ -163,21 +173,21 @@ class SvmlightFile:
         if zero_based not in ("auto", True, False):
             raise ValueError(f'zero_based must be "auto", True or False; got {zero_based!r}.')
         self._input = Input(file, name)
-        zero = self._input.look(_has_zero)
+        zero = self._input.inspect(_has_zero)
         self.zero_based = zero if zero_based == "auto" else bool(zero_based)
 
     @property
     def name(self) -> str:
-        """What errors call the file."""
+        """The name of the file in errors."""
         return self._input.name
 
     @property
     def once(self) -> bool:
-        """Whether the rows can be read once only, as those of a stream."""
+        """Whether the rows can be read only once, as those of a stream."""
         return self._input.once
 
     def chunks(self) -> Iterator[SparseChunk]:
-        """Walk over the rows. A chunk comes from about eight megabytes of text."""
+        """Yield the rows. A chunk comes from about eight megabytes of text."""
         reader = SparseReader(self.name, 0 if self.zero_based else 1)
         for block in self._input.blocks(_lines):
             chunk = reader.chunk(block)
@@ -190,6 +200,6 @@ def _lines(text: NDArray[np.uint8], line: int) -> Records:
 
 
 def _has_zero(text: NDArray[np.uint8]) -> bool | None:
-    """Return whether an index is 0, None if no line ends in the text."""
+    """Return whether an index is 0, None if the text holds no complete line."""
     lines = records(text, None, 1)
     return bool((pairs(text, lines, 0).indices == 0).any()) if len(lines) else None

@@ -1,4 +1,4 @@
-"""Tables: files of every format, opened as columns with names and kinds."""
+"""Tables: files of every format, as columns with names and types."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from typing import Any, BinaryIO, Literal
 
 from bochner.data.files.formats.array_table import ArrayTable
 from bochner.data.files.formats.chunk import Chunk, SparseChunk
+from bochner.data.files.formats.csv import CsvFile
 from bochner.data.files.formats.parquet import ParquetTable
-from bochner.data.files.formats.paths import SNIFFED_BYTES, STANDARD_INPUT, Format, sniffed
-from bochner.data.files.storage.growing import no_room
+from bochner.data.files.formats.paths import SNIFFED_BYTES, STANDARD_INPUT, Format, sniff_format
+from bochner.data.files.formats.svmlight import SvmlightFile
+from bochner.data.storage import disk_full_error
 
-BLOCK = 8 << 20  # about the bytes of text behind a chunk
+BLOCK = 8 << 20  # approximate bytes of text of a chunk
 Header = bool | Literal["auto"]  # whether the first line holds names
-SPOOLED = ("parquet", "npy", "npz")  # formats that cannot be read from front to back
+SPOOLED = ("parquet", "npy", "npz")  # formats that cannot be read sequentially
 
 
 class CsvTable:
-    """Text in columns.
+    """Columns of a CSV file.
 
     Parameters
     ----------
     file : str or binary stream
     name : str
-        What errors call it.
-    texts : names of columns that hold text, also if it looks like numbers
+        The name of the file in errors.
+    texts : names of columns that hold text even if it looks like numbers
     header : bool or "auto"
         Whether the first line holds names.
     """
@@ -43,8 +45,6 @@ class CsvTable:
         texts: Iterable[str] = (),
         header: Header = "auto",
     ) -> None:
-        from bochner.data.files.formats.csv import CsvFile
-
         self.file, self.header = file, header
         self.csv = CsvFile(file, name=name, header=header, text=tuple(texts))
         self.name, self.bytes_read, self.once = name, 0, self.csv.once
@@ -52,9 +52,9 @@ class CsvTable:
         self.named = self.names != tuple(map(str, range(len(self.names))))
 
     def with_texts(self, texts: Iterable[str]) -> CsvTable:
-        """Return the table in which these columns hold text, as in other files of it.
+        """Return the table in which these columns hold text, as in other files of the data.
 
-        What looks like numbers there would lose its zeros: 01234 is no 1234.
+        Read as numbers they would lose leading zeros: 01234 is not 1234.
         """
         numbers = {n for n, kind in zip(self.names, self.kinds, strict=True) if kind == "number"}
         if self.once or numbers.isdisjoint(texts):
@@ -62,7 +62,7 @@ class CsvTable:
         return CsvTable(self.file, self.name, texts, self.header)
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
-        """Give the rows of these columns."""
+        """Yield the rows of these columns."""
         self.bytes_read = 0
         for chunk in self.csv.chunks(columns):
             self.bytes_read += BLOCK
@@ -73,8 +73,6 @@ class SparseTable:
     """Sparse rows with labels."""
 
     def __init__(self, file: str | BinaryIO, name: str) -> None:
-        from bochner.data.files.formats.svmlight import SvmlightFile
-
         self.file = SvmlightFile(file, name=name)
         self.name, self.bytes_read, self.once = name, 0, self.file.once
 
@@ -85,31 +83,34 @@ class SparseTable:
 
     @zero_based.setter
     def zero_based(self, known: bool) -> None:
+        """Whether the first column has index 0 instead of 1."""
         self.file.zero_based = known
 
     def chunks(self) -> Iterator[SparseChunk]:
-        """Give the rows."""
+        """Yield the rows."""
         self.bytes_read = 0
         for chunk in self.file.chunks():
             self.bytes_read += BLOCK
             yield chunk
 
 
-def count_alike(tables: Iterable[SparseTable], zero_based: bool | None = None) -> None:
-    """Have all files call the first column alike, also those that never use it."""
+def share_index_base(tables: Iterable[SparseTable], zero_based: bool | None = None) -> None:
+    """Make all files use the same index for the first column."""
     tables = tuple(tables)
     known = any(table.zero_based for table in tables) if zero_based is None else zero_based
     for table in tables:
         table.zero_based = known
 
 
-def opened(path: str, format: Format, texts: Iterable[str] = (), header: Header = "auto") -> Any:
-    """Return a file as a table; standard input is put into a temporary file where it has to be."""
+def open_table(
+    path: str, format: Format, texts: Iterable[str] = (), header: Header = "auto"
+) -> Any:
+    """Return a file as a table; standard input is copied to a temporary file if needed."""
     file: Any = path
     name = path
     if path == STANDARD_INPUT:
         name = "standard input"
-        file = _spooled() if format in SPOOLED else sys.stdin.buffer
+        file = _spool() if format in SPOOLED else sys.stdin.buffer
     match format:
         case "csv":
             return CsvTable(file, name, texts, header)
@@ -122,21 +123,21 @@ def opened(path: str, format: Format, texts: Iterable[str] = (), header: Header 
 
 
 def format_of_standard_input() -> Format:
-    """Return the format by the first bytes, which are not taken."""
-    return sniffed(sys.stdin.buffer.peek(SNIFFED_BYTES))  # type: ignore[union-attr]
+    """Return the format by the first bytes, without consuming them."""
+    return sniff_format(sys.stdin.buffer.peek(SNIFFED_BYTES))  # type: ignore[union-attr]
 
 
-class _Spooled(str):
-    """The path of a temporary file, which is removed with the last mention of it."""
+class _TemporaryPath(str):
+    """The path of a temporary file, which is removed with the last reference to it."""
 
 
-def _spooled() -> str:
+def _spool() -> str:
     number, path = mkstemp(prefix="bochner-")
-    spooled = _Spooled(path)
-    weakref.finalize(spooled, unlink, path)
+    copy = _TemporaryPath(path)
+    weakref.finalize(copy, unlink, path)
     try:
         with fdopen(number, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
     except OSError as error:
-        raise no_room(error, 0) from error
-    return spooled
+        raise disk_full_error(error, 0) from error
+    return copy

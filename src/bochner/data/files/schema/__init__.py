@@ -1,1 +1,1 @@
-"""What the columns of a table are, and how that is learned in one pass."""
+"""Schemas of tables: columns and categories, and the first pass that learns them."""

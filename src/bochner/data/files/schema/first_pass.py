@@ -1,4 +1,4 @@
-"""The first pass over files: the schema is learned and rows are kept, in one go."""
+"""The first pass over files, which learns the schema and stores the rows."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.random.counter_based import row_hash
 from bochner.data.batch import Batch
-from bochner.data.files.parsing import Parsing, SparseParsing, TableParsing, Vocabularies
-from bochner.data.files.schema.schema import Missing, Schema
-from bochner.data.files.schema.summary import RowSample, Summary, Tally
-from bochner.data.files.schema.vocabulary import Vocabulary
-from bochner.data.files.storage.kept import KeptRows
+from bochner.data.files.parsing import Parsing, SparseParsing, TableParsing, Tally, Vocabularies
+from bochner.data.files.schema.schema import Missing, Schema, Vocabulary
+from bochner.data.files.stored_rows import StoredRows, StoredSparse
 from bochner.data.source import Reader, cut
+from bochner.data.transforms.missing import GAP
 
 BLOCK_BYTES = 1 << 24
 MOST_ROWS, FEWEST_ROWS = 65_536, 1_024
@@ -24,13 +24,13 @@ MOST_ROWS, FEWEST_ROWS = 65_536, 1_024
 
 @dataclass(frozen=True)
 class ReadingProgress:
-    """Bytes and rows that were read, and the time it took.
+    """Bytes and rows read so far, and the elapsed time.
 
     Parameters
     ----------
     bytes_read : int
     bytes_total : int or None
-        None where nobody knows, as of standard input.
+        None if unknown, as for standard input.
     rows : int
     seconds : float
     """
@@ -44,16 +44,103 @@ class ReadingProgress:
 Progress = Callable[[ReadingProgress], None]
 
 
+SAMPLED = 0x5A3F11E  # separates this hash from that of other samples
+SAMPLED_BYTES = 1 << 25
+LARGEST_WHOLE = 2.0**53
+
+
+MOST_SAMPLED, FEWEST_SAMPLED = 131_072, 4_096
+
+
+class Summary:
+    """Ranges and means of columns, and whether all targets are whole numbers.
+
+    Blocks of the same rows give the same result, however the files are cut into chunks.
+    """
+
+    def __init__(self, columns: int) -> None:
+        self.rows = 0
+        self.low, self.high = np.full(columns, np.nan), np.full(columns, np.nan)
+        self.total, self.count = np.zeros(columns), np.zeros(columns)
+        self.whole = True
+
+    def add(self, batch: Batch, means: bool = False) -> None:
+        """Add a block of rows."""
+        self.rows += len(batch)
+        X = batch.X
+        self.low = np.fmin(self.low, np.fmin.reduce(X, axis=0).astype(np.float64))
+        self.high = np.fmax(self.high, np.fmax.reduce(X, axis=0).astype(np.float64))
+        if means:
+            known = ~np.isnan(X)
+            self.total += np.where(known, X, 0).sum(axis=0, dtype=np.float64)
+            self.count += known.sum(axis=0)
+        self.add_targets(batch.y)
+
+    def add_targets(self, y: NDArray[Any] | None) -> None:
+        """Add targets."""
+        if self.whole and y is not None:
+            self.whole = bool(np.all((np.floor(y) == y) & (np.abs(y) < LARGEST_WHOLE)))
+
+    def filling(self, missing: Missing, sample: Batch | None) -> tuple[float, ...]:
+        """Return the values that replace missing numbers."""
+        low, high = np.nan_to_num(self.low), np.nan_to_num(self.high)
+        own = high + GAP * np.where(high > low, high - low, 1.0)
+        if missing == "mean":
+            found = self.total / np.where(self.count, self.count, np.nan)
+        elif missing == "median" and sample is not None:
+            found = _medians(sample.X)
+        else:
+            found = own
+        return tuple(np.where(np.isfinite(found), found, own).tolist())
+
+
+class RowSample:
+    """A random sample of the rows of a stream.
+
+    Row i is kept while hash(i) is below a bound, which is halved when there are too many rows, so
+    the sample depends only on the rows.
+    """
+
+    def __init__(self, columns: int) -> None:
+        rows = SAMPLED_BYTES // (8 * max(columns, 1))
+        self.most = min(MOST_SAMPLED, max(FEWEST_SAMPLED, rows))
+        self._bound = 2**64
+        self._parts: list[Batch] = []
+
+    def add(self, batch: Batch) -> None:
+        """Add a block of rows."""
+        self._parts.append(self._selected(batch))
+        while sum(map(len, self._parts)) > self.most:
+            self._bound //= 2
+            self._parts = [self._selected(Batch.join(self._parts))]
+
+    def _selected(self, batch: Batch) -> Batch:
+        return batch[row_hash(SAMPLED, batch.index) <= np.uint64(self._bound - 1)]
+
+    def rows(self) -> Batch | None:
+        """Return the sample in row order, None if there were no rows."""
+        return Batch.join(self._parts) if self._parts else None
+
+
+def _medians(X: NDArray[Any]) -> NDArray[np.float64]:
+    found = np.full(X.shape[1], np.nan)
+    for j in range(X.shape[1]):
+        known = X[:, j][~np.isnan(X[:, j])]
+        if len(known):
+            found[j] = np.median(known)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Recoding:
-    """What becomes of raw rows: categories and labels get their places among the sorted ones."""
+    """Map the codes of categories and labels to their positions among the sorted ones."""
 
     schema: Schema
     places: dict[int, NDArray[np.int64]]
     labels: NDArray[Any] | None
 
     def __call__(self, batch: Batch) -> Batch:
-        """Return rows and targets as the schema has them."""
+        """Return rows and targets as the schema defines them."""
         X = batch.X
         if self.places:
             X = X.copy()
@@ -71,8 +158,8 @@ class Recoding:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
-    """What the first pass found."""
+class FirstPass:
+    """The results of the first pass."""
 
     schema: Schema
     recoding: Recoding
@@ -81,8 +168,8 @@ class Learned:
     tally: Tally
 
 
-class Watch:
-    """Tells how far the pass has come, a chunk at a time."""
+class ProgressReporter:
+    """Reports the progress of a pass after each batch."""
 
     def __init__(self, parsing: Parsing, progress: Progress | None) -> None:
         self.progress, self.began, self.rows = progress, time.perf_counter(), 0
@@ -90,15 +177,15 @@ class Watch:
         self.total = sum(sizes) if len(sizes) == len(parsing.tables) else None
         self.parsing = parsing
 
-    def over(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Give the batches on, telling of each."""
+    def wrap(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield the batches and report each of them."""
         for batch in batches:
             self.rows += len(batch)
-            self._tell(self.parsing.bytes_read())
+            self._report(self.parsing.bytes_read())
             yield batch
-        self._tell(self.parsing.bytes_read() if self.total is None else self.total)
+        self._report(self.parsing.bytes_read() if self.total is None else self.total)
 
-    def _tell(self, done: int) -> None:
+    def _report(self, done: int) -> None:
         if self.progress is not None:
             done = done if self.total is None else min(done, self.total)
             seconds = time.perf_counter() - self.began
@@ -106,62 +193,65 @@ class Watch:
 
 
 def block_rows(columns: int) -> int:
-    """Return how many rows are looked at together; it depends on nothing but their width."""
+    """Return the number of rows of a block, which depends only on the number of columns."""
     return max(FEWEST_ROWS, min(MOST_ROWS, BLOCK_BYTES // (8 * max(columns, 1))))
 
 
-def learn_table(
+def read_table(
     parsing: TableParsing,
-    kept: KeptRows | None,
+    store: StoredRows | None,
     known: Schema | None,
     missing: Missing,
     progress: Progress | None,
-) -> Learned:
-    """Walk through a table once; `known` is the schema that it has to have."""
+) -> FirstPass:
+    """Read a table once; `known` is the schema that it must have."""
     layout, tally = parsing.layout, Tally(parsing.skips)
     names = vocabularies(parsing, known)
     summary = Summary(len(layout.names))
-    sample = RowSample(len(layout.names)) if kept is None or missing == "median" else None
-    batches = Watch(parsing, progress).over(parsing.batches(tally, names))
+    sample = RowSample(len(layout.names)) if store is None or missing == "median" else None
+    batches = ProgressReporter(parsing, progress).wrap(parsing.batches(tally, names))
     for block in cut(Reader(batches), None, block_rows(len(layout.names))):
         summary.add(block, means=missing == "mean")
         if sample is not None:
             sample.add(block)
-        if kept is not None:
-            kept.add(block)
+        if store is not None:
+            store.add(block)
     _require_rows(summary.rows, parsing, tally)
     if missing == "refuse":
         tally.require_complete(known)
     rows = None if sample is None else sample.rows()
     schema, recoding = _schema(parsing, names, summary, known, missing, rows)
-    if kept is not None:
-        kept.settle()
-    return Learned(schema, recoding, summary.rows, rows, tally)
+    if store is not None:
+        store.finish()
+    return FirstPass(schema, recoding, summary.rows, rows, tally)
 
 
-def learn_sparse(
-    parsing: SparseParsing, kept: Any | None, known: Schema | None, progress: Progress | None
-) -> Learned:
-    """Walk through sparse rows once."""
+def read_sparse(
+    parsing: SparseParsing,
+    store: StoredSparse | None,
+    known: Schema | None,
+    progress: Progress | None,
+) -> FirstPass:
+    """Read sparse rows once."""
     tally, summary, width = Tally(parsing.skips), Summary(0), 0
-    for batch in Watch(parsing, progress).over(parsing.batches(tally, {})):
+    for batch in ProgressReporter(parsing, progress).wrap(parsing.batches(tally, {})):
         summary.rows += len(batch)
         summary.add_targets(batch.y)
         width = max(width, batch.X.shape[1])
-        if kept is not None:
-            kept.add(batch)
+        if store is not None:
+            store.add(batch)
     _require_rows(summary.rows, parsing, tally)
     width = width if known is None else len(known.names)
     zero_based = bool(parsing.tables[0].zero_based)
     schema = known or sparse_schema(width, parsing.dtype, summary.whole, zero_based)
-    if kept is not None:
-        kept.n_columns = width
-        kept.settle()
-    return Learned(schema, Recoding(schema, {}, None), summary.rows, None, tally)
+    if store is not None:
+        store.n_columns = width
+        store.finish()
+    return FirstPass(schema, Recoding(schema, {}, None), summary.rows, None, tally)
 
 
 def sparse_schema(width: int, dtype: Any, whole: bool, zero_based: bool) -> Schema:
-    """Return the schema of so many sparse columns."""
+    """Return the schema of sparse rows."""
     return Schema(
         tuple(map(str, range(width))),
         (None,) * width,
@@ -176,7 +266,7 @@ def sparse_schema(width: int, dtype: Any, whole: bool, zero_based: bool) -> Sche
 
 
 def vocabularies(parsing: TableParsing, known: Schema | None) -> Vocabularies:
-    """Return a vocabulary for each column of text; labels are always met anew."""
+    """Return a vocabulary for each column of text; new labels are always added."""
     layout = parsing.layout
     names = {name: Vocabulary(name) for name in layout.texts}
     if known is not None:
@@ -189,7 +279,7 @@ def vocabularies(parsing: TableParsing, known: Schema | None) -> Vocabularies:
 
 
 def labels_of(parsing: Parsing, names: Vocabularies) -> NDArray[Any] | None:
-    """Return the labels that were met, None where targets are numbers."""
+    """Return the labels seen so far, None if targets are numbers."""
     if not isinstance(parsing, TableParsing) or not parsing.layout.label:
         return None
     return np.array(list(names[parsing.layout.targets[0]].places))

@@ -1,4 +1,4 @@
-"""Layout: which columns of a file are rows, targets and weights."""
+"""Layout: which columns of a file are features, targets and weights."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from bochner.data.files.schema.schema import Schema
 
-MOST_LISTED = 8
-Column = str | int
+MOST_QUOTED = 8
+ColumnKey = str | int
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns that are wanted of every file, and what they hold."""
+    """The columns that are read from every file, and their roles."""
 
     names: tuple[str, ...]
     categorical: frozenset[str]
@@ -25,7 +25,7 @@ class Layout:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """All columns that have to be parsed."""
+        """All columns that must be parsed."""
         return (*self.names, *self.targets, *(() if self.weight is None else (self.weight,)))
 
     @property
@@ -35,18 +35,18 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What a user said of the columns."""
+class ColumnSelection:
+    """The user's choice of columns; see `open_source`."""
 
-    target: Column | Sequence[Column] | None = None
-    weight: Column | None = None
-    columns: Sequence[Column] | None = None
-    drop: Sequence[Column] = ()
-    categorical: Sequence[Column] = ()
+    target: ColumnKey | Sequence[ColumnKey] | None = None
+    weight: ColumnKey | None = None
+    columns: Sequence[ColumnKey] | None = None
+    drop: Sequence[ColumnKey] = ()
+    categorical: Sequence[ColumnKey] = ()
 
     def layout(self, table: Any) -> Layout:
-        """Return the layout of a table with `names`, `kinds`, `named`; see `Table`."""
-        names = _Names(table)
+        """Return the layout of a table with `names`, `kinds` and `named`."""
+        names = _ColumnNames(table)
         several = isinstance(self.target, Sequence) and not isinstance(self.target, str)
         given: Any = self.target if several else [self.target]
         targets = tuple(names[one] for one in given) if self.target is not None else ()
@@ -56,7 +56,7 @@ class Wishes:
             features = tuple(name for name in table.names if name not in taken)
         else:
             features = tuple(names[one] for one in self.columns)
-            _refuse_taken(features, taken)
+            _require_distinct(features, taken)
         if not features:
             raise ValueError(
                 f"{table.name} has no column left to learn from, beside target, weight and those "
@@ -68,19 +68,19 @@ class Wishes:
         label = any(kinds[name] == "text" for name in targets)
         if label and len(targets) > 1:
             raise ValueError(
-                f"Several targets must all be numbers; got text in one of {_listed(targets)}. Give "
+                f"Several targets must all be numbers; got text in one of {_quoted(targets)}. Give "
                 "one target of text, or targets of numbers."
             )
         return Layout(features, named | texts, targets, label, not several, weight)
 
 
-def layout_of(schema: Schema, table: Any) -> Layout:
-    """Return the layout by which a table is read as another one was; it may have no targets."""
+def layout_from_schema(schema: Schema, table: Any) -> Layout:
+    """Return the layout of new data for a schema; targets and weights may be absent."""
     absent = [name for name in schema.names if name not in table.names]
     if absent:
         raise ValueError(
             f"{table.name} must have the columns that the model was fitted with; missing: "
-            f"{_listed(absent)}. It has {_listed(table.names)}. Rename or add them."
+            f"{_quoted(absent)}. It has {_quoted(table.names)}. Rename or add them."
         )
     has_targets = schema.targets and all(name in table.names for name in schema.targets)
     return Layout(
@@ -94,13 +94,13 @@ def layout_of(schema: Schema, table: Any) -> Layout:
 
 
 def require_kinds(layout: Layout, table: Any) -> None:
-    """Refuse a table whose columns are not there, or do not hold what they should."""
+    """Refuse a table that lacks columns, or whose columns have the wrong type."""
     kinds = dict(zip(table.names, table.kinds, strict=True))
     for name in layout.wanted:
         if name not in kinds:
             raise ValueError(
                 f"All files must have the same columns, but {table.name} has no {name!r}; it has "
-                f"{_listed(table.names)}. Read files with other columns by themselves."
+                f"{_quoted(table.names)}. Read files with other columns by themselves."
             )
         text = name in layout.texts
         if kinds[name] == "other" or (kinds[name] == "text" and not text):
@@ -112,8 +112,8 @@ def require_kinds(layout: Layout, table: Any) -> None:
             )
 
 
-class _Names:
-    """Names of columns by their names, or by their numbers where they have no names."""
+class _ColumnNames:
+    """Names of columns, by name or, if they have no names, by position."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
@@ -121,10 +121,10 @@ class _Names:
         if double:
             raise ValueError(
                 f"Columns must have names of their own, but {table.name} has more than one "
-                f"{_listed(double)}. Rename them in the file."
+                f"{_quoted(double)}. Rename them in the file."
             )
 
-    def __getitem__(self, column: Column) -> str:
+    def __getitem__(self, column: ColumnKey) -> str:
         table = self.table
         if isinstance(column, int) and not table.named:
             if not -len(table.names) <= column < len(table.names):
@@ -135,22 +135,22 @@ class _Names:
             return str(table.names[column])
         if column not in table.names:
             raise ValueError(
-                f"{table.name} has no column {column!r}. It has {_listed(table.names)}. Give one "
+                f"{table.name} has no column {column!r}. It has {_quoted(table.names)}. Give one "
                 "of these."
             )
         return str(column)
 
 
-def _refuse_taken(features: tuple[str, ...], taken: set[Any]) -> None:
+def _require_distinct(features: tuple[str, ...], taken: set[Any]) -> None:
     both = [name for name in features if name in taken]
     if both or len(set(features)) < len(features):
         raise ValueError(
             "columns= must name each column to learn from once, and neither a target, the weight "
-            f"nor a dropped one; got {_listed(both or features)}."
+            f"nor a dropped one; got {_quoted(both or features)}."
         )
 
 
-def _listed(names: Iterable[Any]) -> str:
+def _quoted(names: Iterable[Any]) -> str:
     texts = [repr(name) for name in names]
-    more = f" and {len(texts) - MOST_LISTED} more" if len(texts) > MOST_LISTED else ""
-    return ", ".join(texts[:MOST_LISTED]) + more
+    more = f" and {len(texts) - MOST_QUOTED} more" if len(texts) > MOST_QUOTED else ""
+    return ", ".join(texts[:MOST_QUOTED]) + more

@@ -1,14 +1,21 @@
-"""Schema: what the columns of a table are, learned from one file and used to read others."""
+"""Schema: the columns of a table, learned from one file and used to read others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data.files.formats.chunk import Coded
+
 Missing = Literal["refuse", "own", "mean", "median"]
 MISSING: tuple[Missing, ...] = ("refuse", "own", "mean", "median")
-MISSING_TEXT = "missing"  # the category of text that is missing
+MOST_CATEGORIES = 100_000  # more different texts are names, not categories
+MISSING_TEXT = "missing"  # the category of missing text
 
 
 @dataclass(frozen=True)
@@ -30,18 +37,18 @@ class Schema:
     weight : str or None
         The column of weights.
     missing : "refuse", "own", "mean" or "median"
-        What becomes of missing numbers.
+        How missing numbers are replaced.
     filling : tuple of float
-        What stands for a missing number of each column.
+        The value that replaces missing numbers of each column.
     dtype : "float64" or "float32"
     named : bool
-        Whether the columns have names; else they have numbers, "0", "1" and so on.
+        Whether the columns have names; otherwise they are called "0", "1" and so on.
     sparse : bool
         Whether rows are sparse.
     whole : bool
         Whether all targets are whole numbers.
     zero_based : bool or None
-        Whether sparse files call the first column 0, and not 1; None if that is to be told anew.
+        Whether the first column of sparse files is 0 instead of 1; None: detect it.
 
     Examples
     --------
@@ -73,59 +80,59 @@ class Schema:
 
     @property
     def categorical(self) -> tuple[int, ...]:
-        """The places of the columns of categories."""
+        """The positions of the categorical columns."""
         return tuple(j for j, known in enumerate(self.categories) if known is not None)
 
     @property
     def header(self) -> bool | Literal["auto"]:
-        """Whether CSV files begin with names; without text their first line tells."""
+        """Whether CSV files begin with names; "auto" if all columns are unnamed numbers."""
         return self.named or (False if self.categorical else "auto")
 
     @property
     def target_kind(self) -> Literal["none", "number", "label"]:
-        """What the targets are."""
+        """The kind of the targets."""
         if not self.targets:
             return "none"
         return "number" if self.labels is None else "label"
 
     def without_target(self) -> Schema:
-        """Return the schema of new rows, whose targets and weights are nobody's concern."""
+        """Return the schema of rows without targets and weights."""
         return replace(self, targets=(), labels=None, weight=None, whole=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return lists and plain values, as JSON holds them."""
-        return {name: _listed(value) for name, value in asdict(self).items()}
+        """Return lists and plain values, for JSON."""
+        return {name: _as_lists(value) for name, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Schema:
-        """Return the schema of such a record, or refuse what is none."""
+        """Return the schema of a record made by `to_dict`; refuse invalid ones."""
         known = {field.name for field in fields(cls)}
-        schema = cls(**{name: _tupled(value) for name, value in given.items() if name in known})
-        _require_plain(schema)
+        schema = cls(**{name: _as_tuples(value) for name, value in given.items() if name in known})
+        _validate(schema)
         return schema
 
 
-def _listed(value: Any) -> Any:
-    return [_listed(one) for one in value] if isinstance(value, tuple) else value
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(one) for one in value] if isinstance(value, tuple) else value
 
 
-def _tupled(value: Any) -> Any:
-    return tuple(map(_tupled, value)) if isinstance(value, list | tuple) else value
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
-def _texts(values: Any) -> bool:
+def _are_texts(values: Any) -> bool:
     return isinstance(values, tuple) and all(isinstance(value, str) for value in values)
 
 
-def _require_plain(schema: Schema) -> None:
-    columns = len(schema.names) if _texts(schema.names) else -1
+def _validate(schema: Schema) -> None:
+    columns = len(schema.names) if _are_texts(schema.names) else -1
     checks = {
         "names": columns >= 0,
         "categories": isinstance(schema.categories, tuple)
         and len(schema.categories) == columns
-        and all(known is None or _texts(known) for known in schema.categories),
-        "targets": _texts(schema.targets),
-        "labels": schema.labels is None or _texts(schema.labels),
+        and all(known is None or _are_texts(known) for known in schema.categories),
+        "targets": _are_texts(schema.targets),
+        "labels": schema.labels is None or _are_texts(schema.labels),
         "flat": isinstance(schema.flat, bool),
         "weight": schema.weight is None or isinstance(schema.weight, str),
         "missing": schema.missing in MISSING,
@@ -144,3 +151,67 @@ def _require_plain(schema: Schema) -> None:
                 f"A schema has no such {name}: {getattr(schema, name)!r}. Give one that "
                 "Schema.to_dict has made."
             )
+
+
+class Vocabulary:
+    """The texts of a column and their codes; a missing text has the name "missing".
+
+    Parameters
+    ----------
+    column : str
+        The name of the column, for errors.
+    known : sequence of str or None
+        The known categories; other texts get the code len(known). None: each new text gets the
+        next code.
+    """
+
+    def __init__(self, column: str, known: Sequence[str] | None = None) -> None:
+        self.column, self.open = column, known is None
+        self.places = {text: place for place, text in enumerate(known or ())}
+        self._beyond = len(self.places)
+        self._numeric = known is not None and all(_as_number(text) == text for text in known)
+
+    def codes(self, coded: Coded) -> NDArray[np.int64]:
+        """Return the codes of a column that a file has encoded by its own vocabulary."""
+        number = np.empty(len(coded.vocabulary) + 1, np.int64)
+        occurring = np.flatnonzero(np.bincount(coded.codes + 1, minlength=len(number)))
+        for place in occurring.tolist():  # 0 means missing
+            number[place] = self._place(coded.vocabulary[place - 1] if place else MISSING_TEXT)
+        return number[coded.codes + 1]
+
+    def _place(self, text: str) -> int:
+        if not self.open:
+            meant = (_as_number(text) if self._numeric else None) or text
+            return self.places.get(meant, self._beyond)
+        place = self.places.setdefault(text, len(self.places))
+        if place >= MOST_CATEGORIES:
+            raise ValueError(
+                f"Column {self.column!r} has more than {MOST_CATEGORIES} different texts: these "
+                f"are names of rows, not categories. Leave it out by drop=[{self.column!r}]."
+            )
+        return place
+
+    def sorted(self) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """Return the sorted categories, and the position of each code among them.
+
+        If all texts are numbers, 1, 1.0 and 01 are one category, as in a data frame.
+        """
+        texts = [text for text in self.places if text != MISSING_TEXT]
+        numeric = all(_as_number(text) is not None for text in texts)
+        meant = [str(_as_number(t) or t) if numeric else t for t in self.places]
+        categories = tuple(sorted(set(meant)))
+        place = {text: number for number, text in enumerate(categories)}
+        return categories, np.array([place[text] for text in meant], np.int64)
+
+
+def _as_number(text: str) -> str | None:
+    """Return the name of a number as a category, None if the text is no number."""
+    if text == MISSING_TEXT:
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if not math.isfinite(number):
+        return None
+    return str(int(number)) if number.is_integer() else str(number)

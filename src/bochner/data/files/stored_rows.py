@@ -1,4 +1,4 @@
-"""Rows that were read of files, by places, in memory, in temporary files, or where they are."""
+"""Rows read from files, with random access: in memory, in temporary files, or in place."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from bochner.data.files.formats.array_table import ArrayTable
 from bochner.data.files.formats.paths import Stamp
 from bochner.data.files.schema.layout import Layout
 from bochner.data.files.split import Split
-from bochner.data.files.storage.growing import DROP, Growing, Places, gathered
+from bochner.data.storage import GrowingArray, Places, drop_pages, gather_rows
 
 CHUNK_ROWS = 1 << 20
 
 
-class KeptRows(ABC):
-    """Raw rows that were read once, by their places."""
+class StoredRows(ABC):
+    """Parsed rows, read by their positions."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def add(self, batch: Batch) -> None:
-        """Put rows at the end."""
+        """Append rows."""
 
     @abstractmethod
-    def settle(self) -> None:
-        """Say that no more rows come."""
+    def finish(self) -> None:
+        """Prepare for reading, after the last rows."""
 
     @abstractmethod
     def take(self, places: Places) -> Batch:
-        """Return the raw rows at these places, numbered by them."""
+        """Return the rows at these positions, which are their row numbers."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give memory and files back."""
+        """Release memory and files."""
 
     def _index(self, places: Places) -> NDArray[np.int64]:
         if isinstance(places, slice):
@@ -48,75 +48,76 @@ class KeptRows(ABC):
         return np.where(index < 0, index + len(self), index)
 
 
-class KeptTable(KeptRows):
-    """Dense rows: records of X, y and weight one after the other."""
+class StoredTable(StoredRows):
+    """Dense rows: records of X, y and weight."""
 
-    def __init__(self, columns: int, targets: int, weighted: bool, dtype: Any, memory: int) -> None:
-        fields: list[Any] = [("X", dtype, (columns,)), ("y", np.float64, (targets,))]
-        self._weighted, self._targets = weighted, targets
-        if weighted:
+    def __init__(self, layout: Layout, dtype: Any, memory: int) -> None:
+        self._targets, self._weighted = len(layout.targets), layout.weight is not None
+        fields: list[Any] = [("X", dtype, (len(layout.names),))]
+        fields.append(("y", np.float64, (self._targets,)))
+        if self._weighted:
             fields.append(("weight", np.float64))
-        self._records = Growing(fields, memory)
+        self._records = GrowingArray(fields, memory)
 
     def __len__(self) -> int:
         return len(self._records)
 
     def add(self, batch: Batch) -> None:
-        """Put rows at the end."""
+        """Append rows."""
         records = np.empty(len(batch), self._records.dtype)
         records["X"] = batch.X
         if self._targets:
             records["y"] = batch.y
         if self._weighted:
             records["weight"] = batch.weight
-        self._records.add(records)
+        self._records.append(records)
 
-    def settle(self) -> None:
-        """Say that no more rows come."""
-        self._records.settle()
+    def finish(self) -> None:
+        """Prepare for reading."""
+        self._records.finish()
 
     def take(self, places: Places) -> Batch:
-        """Return the raw rows at these places."""
+        """Return the rows at these positions."""
         records = self._records.take(places)
         y = np.ascontiguousarray(records["y"]) if self._targets else None
         weight = np.ascontiguousarray(records["weight"]) if self._weighted else None
         return Batch(np.ascontiguousarray(records["X"]), y, self._index(places), weight)
 
     def close(self) -> None:
-        """Give memory and file back."""
+        """Release memory and file."""
         self._records.close()
 
 
-class KeptSparse(KeptRows):
-    """Sparse rows: their entries one after the other, and where each row begins."""
+class StoredSparse(StoredRows):
+    """Sparse rows: their entries, and where each row ends."""
 
     def __init__(self, dtype: Any, memory: int) -> None:
-        self._data = Growing(dtype, memory // 2)
-        self._columns = Growing(np.int32, memory // 2)
-        self._ends, self._y = Growing(np.int64, memory), Growing(np.float64, memory)
+        self._data = GrowingArray(dtype, memory // 2)
+        self._columns = GrowingArray(np.int32, memory // 2)
+        self._ends, self._y = GrowingArray(np.int64, memory), GrowingArray(np.float64, memory)
         self.n_columns, self._entries = 0, 0
 
     def __len__(self) -> int:
         return len(self._y)
 
     def add(self, batch: Batch) -> None:
-        """Put rows at the end."""
+        """Append rows."""
         X, y = batch.X, batch.y
-        assert y is not None  # there is no such file without labels
-        self._data.add(X.data)
-        self._columns.add(X.indices.astype(np.int32, copy=False))
-        self._ends.add(X.indptr[1:].astype(np.int64) + self._entries)
-        self._y.add(y[:, 0])
+        assert y is not None  # svmlight files always have labels
+        self._data.append(X.data)
+        self._columns.append(X.indices.astype(np.int32, copy=False))
+        self._ends.append(X.indptr[1:].astype(np.int64) + self._entries)
+        self._y.append(y[:, 0])
         self._entries += X.nnz
         self.n_columns = max(self.n_columns, X.shape[1])
 
-    def settle(self) -> None:
-        """Say that no more rows come."""
+    def finish(self) -> None:
+        """Prepare for reading."""
         for part in self._parts():
-            part.settle()
+            part.finish()
 
     def take(self, places: Places) -> Batch:
-        """Return the raw rows at these places."""
+        """Return the rows at these positions."""
         index = self._index(places)
         stops = self._ends.take(index)
         starts = np.where(index > 0, self._ends.take(np.maximum(index - 1, 0)), 0)
@@ -129,25 +130,25 @@ class KeptSparse(KeptRows):
         X = sp.csr_matrix(parts, (len(index), self.n_columns))
         return Batch(X, self._y.take(index)[:, None], index)
 
-    def _parts(self) -> tuple[Growing, ...]:
+    def _parts(self) -> tuple[GrowingArray, ...]:
         return self._data, self._columns, self._ends, self._y
 
     def close(self) -> None:
-        """Give memory and files back."""
+        """Release memory and files."""
         for part in self._parts():
             part.close()
 
 
-class KeptArray(KeptRows):
-    """Rows of an `ArrayTable`: nothing is kept but the numbers of those that a split leaves.
+class ArrayFileRows(StoredRows):
+    """Rows of an `ArrayTable`, read in place; only the positions that a split selects are stored.
 
     Parameters
     ----------
     table : ArrayTable
     stamp : Stamp
-        Of the file, by which it is seen that it has changed.
+        Size and time of the file, to detect changes.
     layout : Layout
-        Without text.
+        Columns of numbers only.
     dtype : dtype
     split : Split or None
     """
@@ -158,20 +159,20 @@ class KeptArray(KeptRows):
         self.table, self.stamp, self.layout, self.dtype = table, stamp, layout, np.dtype(dtype)
         self._columns = np.array([table.features.index(name) for name in layout.names])
         self._all = np.array_equal(self._columns, np.arange(table.X.shape[1]))
-        self._chosen = None if split is None else _chosen(split, table.n_rows)
+        self._selected = None if split is None else _selected(split, table.n_rows)
 
     def __len__(self) -> int:
-        return self.table.n_rows if self._chosen is None else len(self._chosen)
+        return self.table.n_rows if self._selected is None else len(self._selected)
 
     def add(self, batch: Batch) -> None:
         """Do nothing: the rows are in the file."""
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Do nothing."""
 
     def take(self, places: Places) -> Batch:
-        """Return the raw rows at these places."""
-        self.stamp.require()
+        """Return the rows at these positions."""
+        self.stamp.require_unchanged()
         rows = self._rows(places)
         whole = self._read(self.table.X, rows)
         X = whole if self._all else whole[:, self._columns]
@@ -185,8 +186,8 @@ class KeptArray(KeptRows):
         )
 
     def _rows(self, places: Places) -> Places:
-        if self._chosen is not None:
-            return self._chosen[places]
+        if self._selected is not None:
+            return self._selected[places]
         if isinstance(places, slice) and places.step not in (None, 1):
             return self._index(places)
         return places
@@ -197,19 +198,17 @@ class KeptArray(KeptRows):
         return self._read(self.table.columns[name], rows)
 
     def _read(self, array: NDArray[Any], rows: Places) -> NDArray[Any]:
-        pages = self.table.pages
         if not isinstance(rows, slice):
-            return gathered(array, rows, pages)
+            return gather_rows(array, rows)
         found = np.array(array[rows])
-        if DROP is not None and pages is not None:
-            pages.madvise(DROP)
+        drop_pages(array)
         return found
 
     def close(self) -> None:
-        """Do nothing: the file is not ours."""
+        """Do nothing: the file belongs to the user."""
 
 
-def _chosen(split: Split, rows: int) -> NDArray[np.int64]:
+def _selected(split: Split, rows: int) -> NDArray[np.int64]:
     starts = range(0, rows, CHUNK_ROWS)
     index = (np.arange(start, min(start + CHUNK_ROWS, rows)) for start in starts)
     return np.concatenate([part[split.among(part)] for part in index] or [np.empty(0, np.int64)])

@@ -1,1 +1,0 @@
-"""Rows that were read, kept in memory or in temporary files."""
