@@ -70,7 +70,7 @@ FAMILIES = {
     "Combined kernels": {
         "Gaussian(0.3) + 2 * Polynomial(1, 0.0, 0.3)": "sums and multiples of any kernels",
         "Gaussian(1.0) * ArcCosine(0)": "products of any kernels",
-        "Gaussian(1.0).stretched([0.5, 2.0])": "a scale for each column, or for each group",
+        "Gaussian(1.0).column_scaled([0.5, 2.0])": "a scale for each column, or for each group",
         "RandomProcess(bumps, places)": "the mean of phi(w, a) phi(w, b): any random function",
     },
 }
