@@ -1,4 +1,4 @@
-"""The gallery of kernels: a picture and a line of code each, and what goes with what."""
+"""Write the gallery of kernels: a picture and a line of code each, and compatibility tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from common import pyplot
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-sys.path.insert(0, str(ROOT / "tests"))  # what goes with what is tested there
+sys.path.insert(0, str(ROOT / "tests"))  # has the compatibility tables
 from compatibility import (  # noqa: E402
     MACHINES,
     features_of,
@@ -37,58 +37,58 @@ FEATURES = 8_192  # of the random function
 FAMILIES = {
     "Shift-invariant": {
         "Gaussian(1.0)": "exp(-r²/2); smooth functions",
-        "Laplacian(1.0)": "exp(-|a - b|₁), a product over the columns; tables, and bins",
-        "EuclideanLaplacian(1.0)": "exp(-r); rough functions, the same in all directions",
+        "Laplacian(1.0)": "exp(-|a - b|₁), a product over the columns; for tables and binning",
+        "EuclideanLaplacian(1.0)": "exp(-r); rough functions, isotropic",
         "Matern(1.0, nu=1.5)": "any half-integer nu, from rough (1/2) to smooth",
-        "Cauchy(1.0)": "1 / (1 + r²); long tails",
+        "Cauchy(1.0)": "1 / (1 + r²); heavy tails",
         "RationalQuadratic(1.0, shape=0.5)": "a mixture of Gaussians of many widths",
         "ExponentialPower(1.0, power=1.5)": "exp(-r^p), 0 < p ≤ 2",
-        "Spectral(ring)": "the mean of cos(w'(a - b)) for frequencies of your own",
+        "Spectral(ring)": "the mean of cos(w'(a - b)) for frequencies that you draw",
     },
     "Inner products": {
         "Polynomial(degree=3, constant=1.0, scale=0.3)": "(scale a'b + constant)^degree",
         "Exponential(1.5)": "exp(a'b / bandwidth²): all degrees",
         "DotProduct([0.5, 0.0, 1.0])": "any power series without negative coefficients",
-        "ArcCosine(order=1)": "an endless layer of random neurons; order 0, 1 or 2",
-        "Zonal([0.0, 0.2, 0.0, 0.8])": "of the angle alone: functions on the sphere",
+        "ArcCosine(order=1)": "an infinite layer of random neurons; order 0, 1 or 2",
+        "Zonal([0.0, 0.2, 0.0, 0.8])": "depends only on the angle: functions on the sphere",
     },
     "Histograms": {
         "Hellinger()": "Σ √(a b)",
         "ChiSquared()": "Σ 2ab / (a + b)",
         "Intersection()": "Σ min(a, b)",
         "JensenShannon()": "the additive kernel of the Jensen-Shannon divergence",
-        "Exponentiated(ChiSquared(), bandwidth=0.4)": "the Gaussian of an additive kernel",
+        "Exponentiated(ChiSquared(), bandwidth=0.4)": "the Gaussian of a kernel's distance",
         "SkewedChiSquared(0.05)": "Π 2√((a + c)(b + c)) / (a + b + 2c)",
-        "ExponentialSemigroup(1.0)": "of a + b: exp(-Σ √(a + b))",
-        "ReciprocalSemigroup(1.0)": "of a + b: Π 1 / (a + b + 1)",
+        "ExponentialSemigroup(1.0)": "depends on a + b: exp(-Σ √(a + b))",
+        "ReciprocalSemigroup(1.0)": "depends on a + b: Π 1 / (a + b + 1)",
     },
     "Categories and mixed tables": {
-        "Delta(other=0.3)": "a factor for every column in which categories differ",
-        "Overlap()": "the share of columns in which categories are equal",
-        'Delta().on("kind") * Gaussian(0.5).on("height")': "each kernel sees its columns",
+        "Delta(other=0.3)": "one factor for every column in which the categories differ",
+        "Overlap()": "the share of columns with equal categories",
+        'Delta().on("kind") * Gaussian(0.5).on("height")': "each kernel uses its own columns",
     },
-    "Made of others": {
+    "Combined kernels": {
         "Gaussian(0.3) + 2 * Polynomial(1, 0.0, 0.3)": "sums and multiples of any kernels",
         "Gaussian(1.0) * ArcCosine(0)": "products of any kernels",
-        "Gaussian(1.0).stretched([0.5, 2.0])": "a scale for each column, or for each group",
+        "Gaussian(1.0).column_scaled([0.5, 2.0])": "a scale for each column, or for each group",
         "RandomProcess(bumps, places)": "the mean of phi(w, a) phi(w, b): any random function",
     },
 }
 
 
 def ring(n_columns, size, rng):
-    """Draw frequencies of length 3, in all directions."""
+    """Draw frequencies of length 3 in random directions."""
     normal = rng.normal((n_columns, size))
     return 3 * normal / np.linalg.norm(normal, axis=0)
 
 
 def places(n_columns, size, rng):
-    """Draw points of a square."""
+    """Draw points uniformly from a square."""
     return 6 * rng.uniform((n_columns, size)) - 3
 
 
 def bumps(omega, X):
-    """Return how near rows are to random places, by the larger of the distances."""
+    """Return bumps of height 1 around random places, by the maximum distance."""
     far = np.abs(X[:, :, None] - omega[None]).max(axis=1)
     return np.maximum(1 - far, 0)
 
@@ -190,40 +190,41 @@ def _slug(family: str) -> str:
 
 HEAD = """# Gallery of kernels
 
-Each picture shows a kernel of two columns: to the left k(x, ·) seen from the cross, to the right a
-random function of the Gaussian process with this kernel, drawn by the kernel's random features. The
-line of code is the one that the picture was made of (`from bochner.kernels import ...`); give it to
-any machine as `kernel`. This page is written by `benchmarks/maps_gallery.py`."""
+Each picture shows a kernel of two columns. The left half is k(x, ·), where the cross marks x. The
+right half is a sample of the Gaussian process with this kernel, drawn with the kernel's random
+features. The line of code creates the kernel (`from bochner.kernels import ...`); pass it to any
+estimator as `kernel`. The script `benchmarks/maps_gallery.py` writes this page."""
 
-FUNCTIONS = """The functions of `Spectral(ring)` and `RandomProcess(bumps, places)`; `rng` is
-a stream of random numbers that blocks of features are drawn from:"""
+FUNCTIONS = """The functions of `Spectral(ring)` and `RandomProcess(bumps, places)`; `rng` is the
+random number generator of a block of features:"""
 
-CLOSE = """## How close, and how fast
+CLOSE = """## Accuracy and speed
 
-The error of the kernel matrix against the number of features, each the mean over seeds, beside
-scikit-learn's maps (dashed). Orthogonal frequencies gain where there are as many as columns,
-scrambled Halton points on few columns; kernels of histograms have frequencies fitted to the sample.
+The plots show the error of the kernel matrix against the number of features, as a mean over seeds;
+dashed lines are scikit-learn's maps. Orthogonal frequencies have a smaller error if there are at
+least as many as columns, scrambled Halton points if there are few columns. Kernels of histograms
+fit their frequencies to the sample.
 
 ![errors of kernel matrices against the number of features](gallery/errors.png)
 
 Doubly stochastic gradients on MNIST: after the same number of steps all ways to draw frequencies
-come equally far; products of Hadamard matrices take three fifths of the time.
+have the same error; products of Hadamard matrices take three fifths of the time.
 
 ![test error on MNIST against steps and seconds](gallery/mnist.png)
 
-Both pictures are those of `benchmarks/maps.py`."""
+`benchmarks/maps.py` draws both plots."""
 
-TABLES = """## What goes with what
+TABLES = """## Compatibility
 
-Read from the types: features say which kernels they take and what they make of them, solvers which
-losses and which functions they need. A test holds every pair against what happens.
-Features "with a size" are endless by themselves: give a number of them to these solvers, as in
-`Fourier(4096)`. `random` finds the features of a kernel, whatever it is made of; `centers` and
-`nystroem` take any kernel, also a function k(A, B).
+The tables are derived from the types: each feature map declares the kernels that it accepts and the
+basis that it builds, each solver the losses and the bases that it accepts. A test checks all pairs.
+"with a size" means that the feature map is endless by default: set its size for these solvers, as
+in `Fourier(4096)`. `random` selects the features of a kernel, also of a combined one; `centers` and
+`nystroem` accept any kernel, also a function k(A, B).
 
 ![kernels against features, solvers and machines](gallery/compatibility.png)
 
-The last table has the losses with which a machine takes a solver.
+The last table lists the losses that each estimator supports with each solver.
 
 """
 
