@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bochner.data import DataSource
 from bochner.data.storage import fits
-from bochner.estimators.automatic.defaults import is_auto
+from bochner.estimators.automatic.defaults import (
+    is_auto,
+)
 from bochner.features import (
     Binning,
     Centers,
@@ -20,7 +23,12 @@ from bochner.features import (
 from bochner.features.binning.binning import most_entries
 from bochner.kernels import Kernel, Precomputed, ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, RoundedAbsolute, Smooth
-from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver
+from bochner.solvers import (
+    CoordinateDescent,
+    Direct,
+    EigenPro,
+    Solver,
+)
 from bochner.wording import amount, rough_duration
 
 # Measured on cores with AVX2, to compare methods by orders of magnitude: `max_seconds` is what
@@ -364,3 +372,23 @@ def _on_bins(inputs: PlanInputs, why: str) -> Plan:
 
 def _named(component: Any) -> str:
     return component if isinstance(component, str) else " ".join(repr(component).split())
+
+
+def require_square(source: DataSource, partial_rows: bool, scale: str | None) -> None:
+    """Refuse rows that are not all values of a kernel between training rows, as they are."""
+    if partial_rows or source.once:
+        raise ValueError(
+            "kernel='precomputed' needs the kernel's values between all training rows at once; got "
+            "rows that come in parts. Give fit the whole matrix, or give the kernel itself."
+        )
+    if source.n_rows != source.n_columns:
+        raise ValueError(
+            "With kernel='precomputed' X at fit is the square matrix of the kernel between all "
+            f"training rows; got {source.n_rows} rows and {source.n_columns} columns. Give "
+            "k(X, X), and to predict k(X_new, X)."
+        )
+    if scale is not None:
+        raise ValueError(
+            f"Values of a precomputed kernel cannot be scaled; got scale={scale!r}. Scale the rows "
+            "before their kernel is computed, and leave scale=None."
+        )

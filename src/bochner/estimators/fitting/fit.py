@@ -27,7 +27,7 @@ from bochner.estimators.automatic.defaults import (
     text_taken_for_numbers,
     unscaled_columns,
 )
-from bochner.estimators.automatic.plan import Costs, Plan, PlanInputs, make_plan
+from bochner.estimators.automatic.plan import Costs, Plan, PlanInputs, make_plan, require_square
 from bochner.estimators.automatic.scales import (
     KernelTuning,
     TunedKernel,
@@ -38,13 +38,17 @@ from bochner.estimators.fitting.reporting import PassReporter, StopAsked
 from bochner.estimators.fitting.resume import (
     drop_rows,
     fingerprint,
+    has_improved,
     has_row_functions,
+    larger_setup,
     require_checkpoints,
     require_fixed_basis,
     require_own_state,
     require_same_rows,
     resume_on_new_rows,
     resume_on_same_rows,
+    solution_without_growth,
+    training_on_larger_basis,
 )
 from bochner.estimators.fitting.setup import (
     Setup,
@@ -69,7 +73,6 @@ from bochner.training.loop import (
     Training,
     batch_size,
     best_expansion,
-    initial_training,
     run,
 )
 from bochner.training.progress import Progress, Reason
@@ -566,81 +569,10 @@ class GrowingFit:
         return self.fit.model_of(replace(record, unfinished=True, seconds=used))
 
 
-def training_on_larger_basis(
-    training: Training, solver: Solver[Any], data: TrainingData
-) -> Training:
-    """Return the record for more functions on the same rows, which starts from zero weights.
-
-    Weights of fewer functions are no help: they fit noise that the larger basis would not, so that
-    held-out rows end the fit later and with a higher loss.
-    """
-    larger = initial_training(solver, data.problem, data.source)
-    past = {name: getattr(training, name) for name in ("pass_", "step", "rows")}
-    return replace(larger, **past, levels=(*training.levels, _best_loss(training)))
-
-
-def larger_setup(
-    data: TrainingData, solution: Solution, tol: float, most_seconds: float | None, since: float
-) -> Setup | None:
-    """Return a setup with a larger basis if the last growth was worth it and time is left.
-
-    The last growth started `since` seconds after the fit; the next, twice as large, takes twice as
-    long.
-    """
-    training, seconds = solution.training, solution.progress.seconds
-    if data.held_out is None or not solution.reason.converged:
-        return None
-    if most_seconds is not None and seconds + 2 * (seconds - since) > most_seconds:
-        return None
-    if training.levels and _best_loss(training) > (1 - tol) * training.levels[-1]:
-        return None
-    return data.setup.with_larger_basis(data.problem.rows)
-
-
-def solution_without_growth(before: Solution, after: Solution) -> Solution:
-    """Return the solution with fewer functions, after more did not help or were interrupted.
-
-    A growth that did not help is not tried again.
-    """
-    if after.reason is INTERRUPTED:
-        return replace(before, reason=INTERRUPTED)
-    before.training.levels += (_best_loss(before.training),)
-    return before
-
-
-def has_improved(before: Training, after: Training) -> bool:
-    """Whether the best loss on held-out rows is lower after a growth than before it."""
-    return _best_loss(after) < _best_loss(before)
-
-
-def _best_loss(training: Training) -> float:
-    return min((evaluation.loss for evaluation in training.evaluations), default=np.inf)
-
-
 def _copied(columns: dict[str, list[Any]]) -> History:
     history = History()
     history.columns = {name: list(values) for name, values in columns.items()}
     return history
-
-
-def require_square(source: DataSource, partial_rows: bool, scale: str | None) -> None:
-    """Refuse rows that are not all values of a kernel between training rows, as they are."""
-    if partial_rows or source.once:
-        raise ValueError(
-            "kernel='precomputed' needs the kernel's values between all training rows at once; got "
-            "rows that come in parts. Give fit the whole matrix, or give the kernel itself."
-        )
-    if source.n_rows != source.n_columns:
-        raise ValueError(
-            "With kernel='precomputed' X at fit is the square matrix of the kernel between all "
-            f"training rows; got {source.n_rows} rows and {source.n_columns} columns. Give "
-            "k(X, X), and to predict k(X_new, X)."
-        )
-    if scale is not None:
-        raise ValueError(
-            f"Values of a precomputed kernel cannot be scaled; got scale={scale!r}. Scale the rows "
-            "before their kernel is computed, and leave scale=None."
-        )
 
 
 def require_scaled_rows(kernel: Kernel, sample: Batch, scale: str | None) -> None:

@@ -21,7 +21,6 @@ from bochner.data import (
     shuffled,
 )
 from bochner.estimators.fitting.calibration import UNCALIBRATED, Calibration, is_likelihood
-from bochner.estimators.fitting.coding import RowCoding, require_recipe
 from bochner.estimators.inputs.targets import Labels, Targets
 from bochner.features import (
     Basis,
@@ -49,6 +48,26 @@ def require_columns(basis: Basis, scaling: Scaling | None) -> None:
     """Check that a stored scaling is of the columns of the basis."""
     fits = scaling is None or basis.input_columns in (None, len(scaling.location))
     require_sound(fits, "its scaling is of other columns")
+
+
+class RowCoding:
+    """The base of records that scale rows and code targets by these fields."""
+
+    scaling: Scaling | None
+    targets: Targets
+    warping: Warping | None = None
+
+    def rows(self, X: Any) -> Any:
+        """Return rows scaled and warped; sparse rows become dense if zeros change."""
+        shifts = self.scaling is not None and self.scaling.location.any()
+        if sp.issparse(X) and (shifts or self.warping is not None):
+            X = X.toarray()
+        X = X if self.scaling is None else self.scaling.rows(X)
+        return X if self.warping is None else self.warping.rows(X)
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Scale the rows and code the targets of a batch."""
+        return self.targets(replace(batch, X=self.rows(batch.X)))
 
 
 @dataclass(frozen=True)
@@ -262,3 +281,16 @@ def _padded(weights: NDArray[Any], size: int) -> NDArray[Any]:
     """Return the weights of all functions: those that have not been used are 0."""
     missing = size - weights.shape[1]
     return np.pad(weights, ((0, 0), (0, missing))) if missing > 0 else weights
+
+
+def require_recipe(first: str, given: str, of: str, restart: str) -> None:
+    """Refuse to continue a fit with other parameters than those of the first rows, fit or call.
+
+    `first` and `given` are the parameters as text, `of` says where the first ones come from, and
+    `restart` how to begin a new fit.
+    """
+    if given != first:
+        raise ValueError(
+            f"Going on needs what the first {of} had, {first}; got {given}. Set it back, or begin "
+            f"anew{restart}."
+        )

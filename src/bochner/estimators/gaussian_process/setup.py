@@ -13,8 +13,7 @@ from bochner.estimators.automatic.defaults import (
     features_for_table,
     unscaled_columns,
 )
-from bochner.estimators.fitting.coding import RowCoding, require_recipe
-from bochner.estimators.fitting.setup import require_columns
+from bochner.estimators.fitting.setup import RowCoding, require_columns, require_recipe
 from bochner.estimators.gaussian_process.maximum_likelihood import (
     FIRST_NOISE,
     choose_kernel_and_noise,

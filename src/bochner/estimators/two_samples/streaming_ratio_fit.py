@@ -8,8 +8,8 @@ import numpy as np
 
 from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource, HeldOut, RandomAccess, hold_out, shuffled
-from bochner.estimators.fitting.coding import require_recipe
 from bochner.estimators.fitting.resume import resume_on_new_rows
+from bochner.estimators.fitting.setup import require_recipe
 from bochner.estimators.two_samples.ratio_fit import LOSSES, RatioFit, normalised
 from bochner.estimators.two_samples.samples import PairStream, SamplePair, require_same_form
 from bochner.features import RandomFeatures, prepare
