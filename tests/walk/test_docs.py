@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -11,6 +12,10 @@ from pkgutil import iter_modules
 import pytest
 
 import bochner
+from bochner.features.basis import GrowingBasis, TransformedBasis
+from bochner.features.feature_map import GrowingFeatureMap
+from bochner.kernels.kernel import BandwidthKernel
+from bochner.solvers.solver import SamplingSolver, SolverTags
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -107,3 +112,76 @@ def test_the_names_that_a_page_uses_exist(page):
         except (AttributeError, ImportError):
             missing.append(span)
     assert not missing
+
+
+# docs/design.md: the tables of public names, the tree, the layers and the picture.
+
+DESIGN = (ROOT / "docs" / "design.md").read_text()
+KINDS = {
+    name: value
+    for package in PACKAGES
+    for name, value in vars(import_module(package)).items()
+    if inspect.isclass(value)
+} | {kind.__name__: kind for kind in (BandwidthKernel, SamplingSolver, SolverTags)}
+KINDS |= {kind.__name__: kind for kind in (GrowingBasis, GrowingFeatureMap, TransformedBasis)}
+
+
+def new_names(kind: type) -> set[str]:
+    """Return the public names that a class has and its base classes have not."""
+    own = {*vars(kind), *inspect.get_annotations(kind)} - {"family", "registry"}
+    older = {name for base in kind.__mro__[1:] for name in dir(base)}
+    return {name for name in own - older if not name.startswith("_")}
+
+
+def tables_of_names() -> dict[str, set[str]]:
+    """Return the names in the table under the heading of a class, and in the tables of kinds."""
+    found = {}
+    part = DESIGN.partition("## What the base classes promise")[2].partition("\n## ")[0]
+    for section in part.split("\n### ")[1:]:
+        heading, _, text = section.partition("\n")
+        rows = [line.split("|")[1:] for line in text.splitlines() if line.startswith("| ")]
+        kinds = next((k for k, row in enumerate(rows) if row[0] == " more kinds "), len(rows))
+        found[heading] = {name for row in rows[:kinds] for name in re.findall(r"`(\w+)`", row[0])}
+        for kind, names, *_ in rows[kinds:]:
+            if "`" in kind:
+                found[kind.strip(" `")] = set(re.findall(r"`(\w+)`", names))
+    return found
+
+
+@pytest.mark.parametrize(("kind", "names"), tables_of_names().items())
+def test_the_tables_of_design_list_the_public_names_of_a_base_class(kind, names):
+    assert names == new_names(KINDS[kind])
+
+
+def test_names_of_base_classes_without_a_default_are_bold_in_design():
+    for kind in ("Solver", "Basis", "FeatureMap", "Kernel", "Loss", "DataSource"):
+        text = DESIGN.partition(f"\n### {kind}\n")[2].partition("\n### ")[0]
+        assert set(re.findall(r"\*\*`(\w+)`\*\*", text)) == KINDS[kind].__abstractmethods__
+
+
+def test_the_tree_of_design_has_every_package_and_module_of_the_root():
+    folder = ROOT / "src" / "bochner"
+    tree = DESIGN.partition("## The tree")[2].partition("\n## ")[0]
+    cells = [line.split(" | ")[0] for line in tree.splitlines() if line.startswith("| `")]
+    named = {path for cell in cells for path in re.findall(r"`([^`]+)`", cell)}
+    packages = {f"{path.parent.relative_to(folder)}/" for path in folder.rglob("*/__init__.py")}
+    modules = {path.name for path in folder.glob("[!_]*.py")}
+    assert named == packages | modules
+
+
+def test_the_layers_of_design_and_of_its_picture_are_those_of_the_contract():
+    (contract, *_) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
+    listed = DESIGN.partition("\n## Layers")[2].split("```")[1].strip().splitlines()
+    picture = (ROOT / "docs" / "walk.svg").read_text()
+    drawn = re.findall(r'<text class="layer[^>]*>([^<]*)<', picture)
+    assert listed == drawn == contract["layers"]
+
+
+def test_the_functions_in_the_picture_exist():
+    picture = (ROOT / "docs" / "walk.svg").read_text()
+    steps = re.findall(r'class="code"[^>]*>([^<]*)<.*\n.*class="code small"[^>]*>([^<]*)<', picture)
+    assert len(steps) > 20
+    for function, file in steps:
+        assert resolve(f"{file.removesuffix('.py').replace('/', '.')}.{function}")
