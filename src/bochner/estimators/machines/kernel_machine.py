@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bochner.compute.pool import threads
-from bochner.data import Scaling, Warping
+from bochner.data import DataSource, Scaling, Warping
 from bochner.estimators.automatic.defaults import is_precomputed
 from bochner.estimators.automatic.plan import Plan
 from bochner.estimators.automatic.scales import TunedKernel
@@ -107,8 +107,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
         resumes = self.__dict__.get("_unfinished", False)
         continues = (self.warm_start or resumes) and self.__dict__.get("_training") is not None
         source = self._source(X, y, sample_weight, reset=not continues, least=2)
-        fit = self._new_fit(source, classes)
-        fit.previous = self._record() if continues else None
+        fit = self._new_fit(source, classes, previous=self._record() if continues else None)
         if not is_stream(X):
             weights = None if sample_weight is None else {"sample_weight": sample_weight}
             fit.reporter.data = {"X": X, "y": y, "metadata": weights}
@@ -126,15 +125,20 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
                     "not in it any more. Fit it anew, or keep the one that was not saved."
                 )
             source = self._source(X, y, sample_weight, reset=not continues, least=1)
-            fit = self._new_fit(source, classes)
-            fit.previous, fit.is_chunk = self._record() if continues else None, True
-            record = fit.run_once()
+            previous = self._record() if continues else None
+            record = self._new_fit(source, classes, previous, is_chunk=True).run_once()
             self._store(record)
         if record.reason is INTERRUPTED:
             raise KeyboardInterrupt
         return self
 
-    def _new_fit(self, source: Any, classes: Any) -> Fit:
+    def _new_fit(
+        self,
+        source: DataSource,
+        classes: Any,
+        previous: FitRecord | None = None,
+        is_chunk: bool = False,
+    ) -> Fit:
         return Fit(
             self._settings(),
             source,
@@ -142,6 +146,8 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
             classes,
             self._table,
             self._names,
+            previous,
+            is_chunk,
             reporter=PassReporter(self),
             model_of=self._model_of,
         )
