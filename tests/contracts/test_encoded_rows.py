@@ -18,10 +18,17 @@ KEEPS = ["memory", "file", "nothing"]
 # ---- All that depends on names and constructors ----
 
 
-def encode(source: Any, basis: Any, size: int = SIZE, keep: str = "memory", left_out: Any = None):
+def encode(
+    source: Any,
+    basis: Any,
+    size: int = SIZE,
+    keep: str = "memory",
+    left_out: Any = None,
+    smaller: Any = None,
+):
     """Rows in batches of a size, with codes kept in memory, in a file or not at all."""
     memory = 2**30 if keep == "memory" else 0
-    return EncodedRows(source, basis, size, memory, left_out)
+    return EncodedRows(source, basis, size, memory, left_out, smaller=smaller)
 
 
 def batches(encoded: Any, **arguments: int) -> Iterator[Batch]:
@@ -233,6 +240,39 @@ def test_a_batch_of_many_rows_has_the_codes_of_all(keep, start):
     code = np.concatenate([batch.X for batch in walk])
     np.testing.assert_array_equal(np.sort(index), np.arange(many)[-len(index) :])
     np.testing.assert_array_equal(code, basis_of(encoded).encode(X[index]))
+
+
+@pytest.mark.parametrize("kind", ["bins", "sparse bins"])
+@pytest.mark.parametrize("block", [None, 7])
+@pytest.mark.parametrize("before", KEEPS)
+def test_codes_of_a_smaller_basis_become_part_of_the_larger_ones(
+    kind, block, before, keep, monkeypatch
+):
+    source = source_of(kind, block)
+    with monkeypatch.context() as patch:
+        if before == "nothing":
+            fill_the_disk(patch)
+        smaller = made(kind, before, source=source)
+        codes = [dense(batch.X).copy() for batch in batches(smaller)]
+    map_, kernel = Binning("auto"), MAPS[kind][1]
+    basis = map_.larger_basis(basis_of(smaller), kernel, seed=0)
+    fresh = encode(source, basis, keep=keep, left_out=LEFT_OUT)
+    larger = encode(source, basis, keep=keep, left_out=LEFT_OUT, smaller=smaller)
+    assert_equal(batches(fresh), batches(larger))
+    np.testing.assert_array_equal(basis_of(fresh).starts, basis_of(larger).starts)
+    for code, batch in zip(codes, batches(smaller), strict=True):  # still usable
+        np.testing.assert_array_equal(dense(batch.X), code)
+        assert batch.X.T.flags.c_contiguous  # compiled loops read them by grids
+
+
+def test_codes_of_a_smaller_basis_in_batches_of_many_rows(keep):
+    many, size = 40_000, 32_768
+    X = np.random.default_rng(0).normal(size=(many, 1))
+    source, kernel = ArraySource(X, X), Laplacian(1.0)
+    smaller = encode(source, Binning(2).build(kernel, source.sample(100), 0), size, keep)
+    basis = Binning("auto").larger_basis(basis_of(smaller), kernel, seed=0)
+    larger = encode(source, basis, size, keep, smaller=smaller)
+    assert_equal(batches(encode(source, basis, size, keep)), batches(larger))
 
 
 def once(kind: str) -> Any:

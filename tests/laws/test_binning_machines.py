@@ -9,8 +9,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from bochner import KernelClassifier, KernelRegressor, RandomBinning
+from bochner.compute.bins.fingerprints import fingerprints
 from bochner.data import ArraySource, IteratorSource
 from bochner.features import Binning, Fourier
+from bochner.features.binning import binning, binning_basis
 from bochner.kernels import Gaussian, Laplacian
 from bochner.solvers import CoordinateDescent
 
@@ -147,6 +149,33 @@ def test_open_numbers_of_grids_grow_while_held_out_rows_gain(table):
     open_ = KernelRegressor(features="binning", random_state=0).fit(X, y)
     assert open_.binning_.grids > 64
     assert open_.score(X, y) > fixed.score(X, y)
+
+
+@pytest.mark.parametrize("memory", ["1 GB", 1], ids=["memory", "file"])
+@pytest.mark.parametrize(
+    ("solver", "loss"), [("backfitting", "squared"), ("cg", "squared"), ("coordinate", "logistic")]
+)
+def test_each_row_is_encoded_once_in_each_grid_while_grids_grow(monkeypatch, solver, loss, memory):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(1200, 4))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] * X[:, 2] > 0.2
+    monkeypatch.setattr(binning, "FEW_ENTRIES", 0)  # start with 64 grids
+    calls = []  # the number of rows of each, in one grid
+
+    def counted(columns, *grid):
+        calls.append(columns.n_rows)
+        return fingerprints(columns, *grid)
+
+    monkeypatch.setattr(binning_basis, "fingerprints", counted)
+    model = KernelClassifier(
+        "laplacian", features="binning", solver=solver, loss=loss, early_stopping=True,
+        memory_budget=memory, tol=1e-3, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    grids = model.binning_.grids
+    assert grids > 64
+    # Twice as many grids may have been tried without success.
+    assert calls.count(len(X)) == min(2 * grids, binning.MANY_GRIDS)
+    assert all(rows < len(X) / 5 for rows in calls if rows != len(X))  # held-out rows
 
 
 def test_held_out_rows_have_no_say(table):

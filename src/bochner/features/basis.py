@@ -87,10 +87,11 @@ class GrowingBasis(Basis):
     """A basis that gets more functions as it sees more rows."""
 
     @abstractmethod
-    def extended(self, X: Any) -> tuple[GrowingBasis, Code]:
+    def extended(self, X: Any, *, known: Code | None = None) -> tuple[GrowingBasis, Code]:
         """Return the basis with the functions of these rows added, and the rows encoded.
 
-        Functions stay the same but may get other numbers: see `embed_weights`.
+        Functions stay the same but may get other numbers: see `embed_weights`. `known` is the code
+        of the same rows on the basis that this one was enlarged from; it is not computed again.
         """
 
     @abstractmethod
@@ -98,6 +99,11 @@ class GrowingBasis(Basis):
         """Free the memory that is reserved for more functions."""
 
 
-def extend_and_encode(basis: Basis, X: Any) -> tuple[Basis, Code]:
-    """Return the basis with the functions of these rows, if it grows, and the rows encoded."""
-    return basis.extended(X) if isinstance(basis, GrowingBasis) else (basis, basis.encode(X))
+def extend_and_encode(basis: Basis, X: Any, known: Code | None = None) -> tuple[Basis, Code]:
+    """Return the basis with the functions of these rows, if it grows, and the rows encoded.
+
+    `known` is the code of the rows on a smaller basis: see `GrowingBasis.extended`.
+    """
+    if isinstance(basis, GrowingBasis):
+        return basis.extended(X, known=known)
+    return basis, basis.encode(X)

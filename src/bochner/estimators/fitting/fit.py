@@ -408,9 +408,13 @@ class Fit:
     # Training.
 
     def training_data(
-        self, setup: Setup, solver: Solver[Any], early_stopping: bool | str | None = None
+        self,
+        setup: Setup,
+        solver: Solver[Any],
+        early_stopping: bool | str | None = None,
+        smaller: TrainingData | None = None,
     ) -> TrainingData:
-        """Return the rows and the problem for a solver."""
+        """Return the rows and the problem for a solver; `smaller` are those of a smaller basis."""
         if early_stopping is None:
             early_stopping = self.settings.stops_early(solver)
         return TrainingData.for_solver(
@@ -421,6 +425,7 @@ class Fit:
             intercept=self.settings.fit_intercept,
             early_stopping=early_stopping,
             memory=self.settings.memory,
+            smaller=smaller,
         )
 
     def _alpha(self, solver: Solver[Any], loss: Loss, rows: int | None) -> Any:
@@ -477,7 +482,7 @@ class GrowingFit:
             since = solution.progress.seconds
             self.smaller, self.smaller_history = (data, solution), _copied(self.history.columns)
             try:
-                data = self.fit.training_data(larger, self.solver)
+                data = self.fit.training_data(larger, self.solver, smaller=data)
             except KeyboardInterrupt:  # what was learned with fewer functions is not lost
                 return self.smaller[0], replace(solution, reason=INTERRUPTED)
             after = self._train(

@@ -183,8 +183,13 @@ class TrainingData:
         intercept: bool,
         early_stopping: bool | str,
         memory: int,
+        smaller: TrainingData | None = None,
     ) -> TrainingData:
-        """Hold rows out if `early_stopping` says so; shuffle the others, or encode them all."""
+        """Hold rows out if `early_stopping` says so; shuffle the others, or encode them all.
+
+        `smaller` are the data of the same rows and solver on the basis that `setup` enlarges: only
+        the new part of the codes is computed.
+        """
         rest = split(source, early_stopping, setup.seed)
         held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
 
@@ -199,7 +204,9 @@ class TrainingData:
             return cls(setup, replace(posed, basis=basis), rest, held_out)
         left_out = None if held_out is None else held_out.index
         size = solver.rows_per_batch(posed)
-        encoded = EncodedRows(mapped(source, setup), basis, size, memory, left_out)
+        before = None if smaller is None else smaller.source
+        known = before if isinstance(before, EncodedRows) else None
+        encoded = EncodedRows(mapped(source, setup), basis, size, memory, left_out, smaller=known)
         setup = replace(setup, basis=encoded.basis.for_prediction)
         return cls(setup, replace(problem(encoded.n_rows), basis=encoded.basis), encoded, held_out)
 

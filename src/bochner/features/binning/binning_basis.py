@@ -108,15 +108,18 @@ class BinningBasis(GrowingBasis):
         counts = self.counts
         return self._encoded(X, lambda r, prints: self.tables[r].find(prints, int(counts[r])))
 
-    def extended(self, X: Any, most: int | None = None) -> tuple[BinningBasis, NDArray[np.int32]]:
+    def extended(
+        self, X: Any, most: int | None = None, *, known: NDArray[np.int32] | None = None
+    ) -> tuple[BinningBasis, NDArray[np.int32]]:
         """Return the basis with the bins of these rows added, and the rows encoded.
 
-        Each grid gets at most `most` bins; rows in other bins get -1.
+        Each grid gets at most `most` bins; rows in other bins get -1. `known` is the code of the
+        rows in the first grids, which have all bins of these rows already.
         """
         pairs = zip(self.tables, self.counts, strict=True)
         # A table with more bins belongs to another basis, perhaps of a fit that failed.
         tables = tuple(t if len(t) == n else BinTable(t.fingerprints(int(n))) for t, n in pairs)
-        code = self._encoded(X, lambda r, prints: tables[r].admit(prints, most))
+        code = self._encoded(X, lambda r, prints: tables[r].admit(prints, most), known)
         counts = np.array([len(table) for table in tables], np.int64)
         return BinningBasis(self.grids, self.variance, self.memory, tables, counts), code
 
@@ -206,18 +209,25 @@ class BinningBasis(GrowingBasis):
         """The largest number in each column whose bin is exact in double precision."""
         return np.asarray(FURTHEST / np.max([grid.inverse for grid in self.grids], axis=0))
 
-    def _encoded(self, X: Any, number: Any) -> NDArray[np.int32]:
+    def _encoded(
+        self, X: Any, number: Any, known: NDArray[np.int32] | None = None
+    ) -> NDArray[np.int32]:
+        """Return a code by number(grid, fingerprints); that of the first grids may be known."""
         X = self._checked(X)
         code = np.empty((len(self.grids), X.shape[0]), np.int32)
+        first = 0 if known is None else known.shape[1]
+        if known is not None:
+            code[:first] = known.T
         for top in range(0, X.shape[0], ENCODED_ROWS):
             columns = Columns.of(X[top : top + ENCODED_ROWS])
 
-            def fill(r: int, _: int, columns: Columns = columns, top: int = top) -> None:
+            def fill(new: int, _: int, columns: Columns = columns, top: int = top) -> None:
+                r = first + new
                 grid = self.grids[r]
                 prints = fingerprints(columns, grid.inverse, grid.shift, grid.multiplier)
                 code[r, top : top + columns.n_rows] = number(r, prints)
 
-            each_tile(fill, len(self.grids), 1)
+            each_tile(fill, len(self.grids) - first, 1)
         return code.T
 
     def _checked(self, X: Any) -> Any:

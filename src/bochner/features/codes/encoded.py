@@ -69,6 +69,9 @@ class EncodedRows(EncodedData):
         Bytes that codes may take in memory; None means half of what is free.
     left_out : array of row numbers
         Rows that get weight 0; the basis has their functions all the same.
+    smaller : EncodedRows or None
+        The same rows, in batches of the same size, on the basis that this one was enlarged from.
+        Its stored codes are copied, not computed again; then it shares the memory of the copies.
     """
 
     def __init__(
@@ -78,20 +81,27 @@ class EncodedRows(EncodedData):
         rows: int,
         memory: int | None = None,
         left_out: NDArray[np.int64] | None = None,
+        *,
+        smaller: EncodedRows | None = None,
     ) -> None:
         self.source, self.basis, self.rows = source, basis, rows
         self.left_out = np.empty(0, np.int64) if left_out is None else left_out
         self._store = ArrayStore(memory_budget(memory))
         self._batches: list[Batch] = []
         self._codes: list[Any | None] = []
-        for pieces in self._read():
+        for number, pieces in enumerate(self._read()):
+            stored = None if smaller is None else smaller._codes[number]
             parts: list[Batch] = []
             block = RowBuffer(self._room())
             for batch in pieces:
-                self.basis, code = extend_and_encode(self.basis, batch.X)
+                known = None if stored is None else stored[block.filled :][: len(batch)]
+                self.basis, code = extend_and_encode(self.basis, batch.X, known)
                 block.append(code)
                 parts.append(self._without_rows(batch))
+                drop_pages(stored)
             self._keep(block.joined(), Batch.join(parts))
+            if smaller is not None:
+                smaller._share(number, self._codes[number])
         if isinstance(self.basis, GrowingBasis):
             self.basis.release_spare_memory()
 
@@ -177,6 +187,12 @@ class EncodedRows(EncodedData):
             )
         self._codes.append(kept)
         self._batches.append(replace(rows, index=packed(rows.index)))
+
+    def _share(self, number: int, larger: Any | None) -> None:
+        """Replace the code of a batch by a view of a larger one that begins with it."""
+        code = self._codes[number]
+        if code is not None and larger is not None:
+            self._codes[number] = larger[:, : code.shape[1]]
 
     def _without_rows(self, batch: Batch) -> Batch:
         out, weight = np.isin(batch.index, self.left_out), batch.weight
