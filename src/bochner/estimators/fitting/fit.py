@@ -34,6 +34,13 @@ from bochner.estimators.automatic.scales import (
     describe_scales,
     scaled_kernel,
 )
+from bochner.estimators.automatic.settings import FitSettings
+from bochner.estimators.fitting.growth import (
+    has_improved,
+    larger_setup,
+    solution_without_growth,
+    training_on_larger_basis,
+)
 from bochner.estimators.fitting.reporting import PassReporter, StopAsked
 from bochner.estimators.fitting.resume import (
     drop_rows,
@@ -51,11 +58,14 @@ from bochner.estimators.fitting.setup import (
     TrainingData,
     alpha_for,
     holds_out,
-    in_single_precision,
 )
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets
-from bochner.estimators.parameters.settings import FitSettings
+from bochner.estimators.inputs.validation import (
+    in_single_precision,
+    require_scaled_rows,
+    require_square,
+)
 from bochner.features import Centers, FeatureMap, prepare
 from bochner.kernels import Kernel, Precomputed
 from bochner.losses import Loss, Quadratic, Regression
@@ -69,7 +79,6 @@ from bochner.training.loop import (
     Training,
     batch_size,
     best_expansion,
-    initial_training,
     run,
 )
 from bochner.training.progress import Progress, Reason
@@ -177,7 +186,7 @@ class Fit:
         if solution.reason.converged and not self.settings.warm_start:
             plain = replace(data.problem, basis=data.setup.basis, rows=None)
             drop_rows(solution.training, solver, plain)
-        record = self.record(data.setup_with_counts(), solver, solution, history, digest)
+        record = self.record(data.setup_with_counts(), solution, history, digest)
         data.problem.basis.clear_cache()
         return record
 
@@ -203,7 +212,7 @@ class Fit:
             callbacks=(history, *self.settings.all_callbacks()),
             training=training,
         )
-        return self.record(setup, solver, solution, history, None)
+        return self.record(setup, solution, history, None)
 
     def plan(self) -> Plan:
         """Return features, solver and loss; those that were "auto" in an earlier fit stay."""
@@ -235,7 +244,6 @@ class Fit:
     def record(
         self,
         setup: Setup,
-        solver: Solver[Any],
         solution: Solution,
         history: History,
         digest: bytes | None,
@@ -560,95 +568,13 @@ class GrowingFit:
             expansion, replace(training, memo=memo), UNFINISHED, progress.detached()
         )
         setup = replace(setup, rows_in_bins=None)
-        record = self.fit.record(setup, self.solver, solution, history, self.digest)
+        record = self.fit.record(setup, solution, history, self.digest)
         used = time.perf_counter() - self.began
         assert self.fit.model_of is not None  # only an estimator's fit has checkpoints
         return self.fit.model_of(replace(record, unfinished=True, seconds=used))
-
-
-def training_on_larger_basis(
-    training: Training, solver: Solver[Any], data: TrainingData
-) -> Training:
-    """Return the record for more functions on the same rows, which starts from zero weights.
-
-    Weights of fewer functions are no help: they fit noise that the larger basis would not, so that
-    held-out rows end the fit later and with a higher loss.
-    """
-    larger = initial_training(solver, data.problem, data.source)
-    past = {name: getattr(training, name) for name in ("pass_", "step", "rows")}
-    return replace(larger, **past, levels=(*training.levels, _best_loss(training)))
-
-
-def larger_setup(
-    data: TrainingData, solution: Solution, tol: float, most_seconds: float | None, since: float
-) -> Setup | None:
-    """Return a setup with a larger basis if the last growth was worth it and time is left.
-
-    The last growth started `since` seconds after the fit; the next, twice as large, takes twice as
-    long.
-    """
-    training, seconds = solution.training, solution.progress.seconds
-    if data.held_out is None or not solution.reason.converged:
-        return None
-    if most_seconds is not None and seconds + 2 * (seconds - since) > most_seconds:
-        return None
-    if training.levels and _best_loss(training) > (1 - tol) * training.levels[-1]:
-        return None
-    return data.setup.with_larger_basis(data.problem.rows)
-
-
-def solution_without_growth(before: Solution, after: Solution) -> Solution:
-    """Return the solution with fewer functions, after more did not help or were interrupted.
-
-    A growth that did not help is not tried again.
-    """
-    if after.reason is INTERRUPTED:
-        return replace(before, reason=INTERRUPTED)
-    before.training.levels += (_best_loss(before.training),)
-    return before
-
-
-def has_improved(before: Training, after: Training) -> bool:
-    """Whether the best loss on held-out rows is lower after a growth than before it."""
-    return _best_loss(after) < _best_loss(before)
-
-
-def _best_loss(training: Training) -> float:
-    return min((evaluation.loss for evaluation in training.evaluations), default=np.inf)
 
 
 def _copied(columns: dict[str, list[Any]]) -> History:
     history = History()
     history.columns = {name: list(values) for name, values in columns.items()}
     return history
-
-
-def require_square(source: DataSource, partial_rows: bool, scale: str | None) -> None:
-    """Refuse rows that are not all values of a kernel between training rows, as they are."""
-    if partial_rows or source.once:
-        raise ValueError(
-            "kernel='precomputed' needs the kernel's values between all training rows at once; got "
-            "rows that come in parts. Give fit the whole matrix, or give the kernel itself."
-        )
-    if source.n_rows != source.n_columns:
-        raise ValueError(
-            "With kernel='precomputed' X at fit is the square matrix of the kernel between all "
-            f"training rows; got {source.n_rows} rows and {source.n_columns} columns. Give "
-            "k(X, X), and to predict k(X_new, X)."
-        )
-    if scale is not None:
-        raise ValueError(
-            f"Values of a precomputed kernel cannot be scaled; got scale={scale!r}. Scale the rows "
-            "before their kernel is computed, and leave scale=None."
-        )
-
-
-def require_scaled_rows(kernel: Kernel, sample: Batch, scale: str | None) -> None:
-    """Refuse a scaling that turns rows into what the kernel is not defined for."""
-    try:
-        kernel.require(sample.X)
-    except ValueError as error:
-        raise ValueError(
-            f"{error} The rows are what scale={scale!r} has made of them. "
-            "Give scale=None, or let the kernel see columns that may be scaled."
-        ) from error
