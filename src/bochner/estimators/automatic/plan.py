@@ -134,8 +134,8 @@ class PlanInputs:
     `costs` is None for streams of unknown length, `once` says that rows can be read only once,
     `categories` that the kernel takes columns of text for numbers. `gain` measures on a sample by
     what share four times as many centres lower the loss. An exact machine may take `seconds`.
-    `scaled`: column scales are learned; `judged`: held-out rows end the fit; `given`: the user gave
-    the kernel, so that bins may not choose another.
+    `scaled`: column scales are learned; `stops_early`: held-out rows end the fit; `given`: the user
+    gave the kernel, so that bins may not choose another.
     """
 
     costs: Costs | None
@@ -146,7 +146,7 @@ class PlanInputs:
     gain: Callable[[], float]
     seconds: float = PATIENCE
     scaled: bool = False
-    judged: bool = False
+    stops_early: bool = False
     given: bool = False
 
     @property
@@ -257,7 +257,7 @@ def _solver_for(features: FeatureMap, inputs: PlanInputs) -> Any:
         if inputs.once or not smooth:
             return "averaged"
         absolute = issubclass(inputs.loss, RoundedAbsolute)
-        if (quadratic or absolute) and inputs.judged and _bins_fit(inputs.costs):
+        if (quadratic or absolute) and inputs.stops_early and _bins_fit(inputs.costs):
             return "backfitting"
         if absolute:
             return CoordinateDescent("l2")

@@ -232,7 +232,7 @@ class Fit:
             type(Loss.resolve("squared" if is_auto(loss) else loss)),
             self.gain_of_centers,
             scaled=scaled,
-            judged=self._ends_by_held_out_rows(),
+            stops_early=self._ends_by_held_out_rows(),
             given=not is_auto(settings.kernel),
         )
         if (left := self._seconds_left()) is not None:
