@@ -1,10 +1,20 @@
-"""Times and sizes as text, for plans, reports and the command line."""
+"""Numbers, times and sizes as text, for plans, reports and the command line."""
 
 from __future__ import annotations
 
 from math import isfinite
 
 NOTHING = "–"
+
+
+def number(value: float | None) -> str:
+    """Return a number with four significant digits, None as a dash."""
+    return NOTHING if value is None or not isfinite(value) else f"{value:.4g}"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun: 1 row, 2,000 rows."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def duration(seconds: float | None) -> str:

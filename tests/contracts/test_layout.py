@@ -16,12 +16,10 @@ SHARED = [
 ]
 
 
-@pytest.mark.xfail(reason=f"to be untied: {'; '.join(CYCLES)}")
 def test_no_modules_import_each_other_not_even_for_types_or_late():
     assert CYCLES == []
 
 
-@pytest.mark.xfail(reason=f"to be renamed: {'; '.join(SHARED)}")
 def test_no_class_name_stands_in_two_modules_but_for_a_transformer_and_what_it_wraps():
     assert SHARED == []
 

@@ -12,7 +12,7 @@ from bochner import KernelRegressor
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import Centers
-from bochner.features.centers.kernel_matrix import KernelRows
+from bochner.features.codes.kept_columns import KernelRows
 from bochner.kernels import Gaussian, Laplacian
 
 KERNEL = Gaussian(1.0)

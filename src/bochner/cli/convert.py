@@ -10,6 +10,7 @@ import typer
 
 from bochner.cli import options
 from bochner.cli.names import OnError
+from bochner.cli.quantities import split_names
 from bochner.cli.screen import Screen
 from bochner.wording import duration
 
@@ -60,7 +61,6 @@ def convert(
             bochner.to_onnx(bochner.load(given), out)
             record: dict[str, object] = {"out": out}
         else:
-            from bochner.cli.quantities import split_names
             from bochner.cli.work.conversion import convert_files
 
             name = None if format is None else format.value

@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from bochner.compute.memory import memory_budget
+
 SECONDS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 PART = r"(\d+(?:\.\d*)?)\s*([a-z]*)\s*"
 
@@ -37,8 +39,6 @@ def memory(text: str) -> int:
     >>> memory("2GB")
     2000000000
     """
-    from bochner.compute.memory import memory_budget
-
     try:
         return memory_budget(text)
     except ValueError:

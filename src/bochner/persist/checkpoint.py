@@ -9,7 +9,7 @@ from typing import Any
 
 from bochner.callbacks import CheckpointCallback, Progress
 from bochner.persist.files import Path, save
-from bochner.training.loop import FAILED, INTERRUPTED
+from bochner.training.loop import INTERRUPTED
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Checkpoint(CheckpointCallback):
         """Save the model if it is due, or if the fit is interrupted."""
         ended = progress.reason is not None and progress.reason is not INTERRUPTED
         due = time.monotonic() - self._last >= self.seconds
-        if ended or progress.reason is FAILED or not (due or progress.reason is INTERRUPTED):
+        if ended or not (due or progress.reason is INTERRUPTED):
             return
         save(unfinished(), self.path, summary=self.summary)
         self._last = time.monotonic()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,9 @@ from bochner.report.history_display import HistoryDisplay
 from bochner.report.pictures import Picture, as_svg, drawing, shortened
 from bochner.report.predictions import Score, best
 from bochner.report.run import Run
-from bochner.report.wording import counted, number, versions
-from bochner.wording import amount, duration
+from bochner.wording import amount, counted, duration, number
 
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 MOST_BARS = 15
 MOST_CURVES = 6
 MOST_COLUMNS = 40
@@ -248,3 +250,17 @@ def curves(runs: Sequence[Run]) -> Picture | None:
     if len(histories) > 1:
         caption += " Methods may minimise different losses."
     return Picture("Learning curves", caption, svg)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of this library and its dependencies, and the system."""
+    import bochner
+
+    found = {"bochner": bochner.__version__, "Python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    found["system"] = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return found

@@ -21,6 +21,12 @@ from bochner.problem import Expansion, Problem
 from bochner.records import Validated, require_sound
 
 DEFAULT_ALPHA = 1e-7
+RIDGE = 0.1
+
+
+def ridge_of(rows: int | None) -> float:
+    """Return the alpha that is a ridge of 0.1 on the sum of the losses; 1e-7 if rows is None."""
+    return RIDGE / rows if rows else DEFAULT_ALPHA
 
 
 @dataclass
@@ -220,3 +226,21 @@ class SamplingSolver(Solver[S]):
     @abstractmethod
     def sample_rows(self, problem: Problem) -> int:
         """Return the number of rows of the sample that `init` gets."""
+
+
+def require_mass(mass: float) -> None:
+    """Raise ValueError if no row has a weight."""
+    if not mass > 0:
+        raise ValueError(
+            "All rows to learn from have weight 0. Give at least one of them a positive weight, "
+            "or early_stopping=False so that none is held out."
+        )
+
+
+def require_finite_basis(problem: Problem) -> None:
+    """Raise ValueError for an infinite basis."""
+    if problem.basis.size is None:
+        raise ValueError(
+            "This solver needs a finite number of features; got an endless supply. Give a size, "
+            "such as features=Fourier(4096), or features='binning' or 'centers'."
+        )

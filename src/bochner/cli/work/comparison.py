@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from warnings import catch_warnings, simplefilter
 
 import typer
@@ -19,12 +19,9 @@ from bochner.cli.work.evaluation import evaluate_model
 from bochner.cli.work.fitting import choose_task, make_estimator, progress_callbacks
 from bochner.cli.work.pages import summarize
 from bochner.cli.work.reading import DataOptions, require_files
-from bochner.data import ArraySource, Split
+from bochner.data import ArraySource, FileSource, Split
 from bochner.report import Report, Run
 from bochner.wording import amount
-
-if TYPE_CHECKING:
-    from bochner.data import FileSource
 
 INTERVAL = 0.02  # seconds between two measurements
 FEW_ROWS = 200

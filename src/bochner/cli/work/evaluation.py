@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.data import Batch, as_source
-
-if TYPE_CHECKING:
-    from bochner.data import FileSource
+from bochner import (
+    KernelClassifier,
+    KernelGaussianProcess,
+    KernelNoveltyDetector,
+    KernelQuantileRegressor,
+)
+from bochner.data import Batch, FileSource, as_source
+from bochner.report import LabelPredictions, NumberPredictions, QuantilePredictions
 
 ROWS = 65_536  # at a time
 MOST_PROBABILITIES = 20_000_000  # stored for calibration and the log loss
@@ -28,8 +32,6 @@ class EvaluationResult:
 
 def evaluate_model(model: Any, source: FileSource) -> EvaluationResult:
     """Return predictions and scores on a source with targets."""
-    from bochner import KernelNoveltyDetector
-
     if isinstance(model, KernelNoveltyDetector):
         return _novelty(model, source)
     parts = [_predicted(model, batch) for batch in source.batches(ROWS)]
@@ -42,8 +44,6 @@ def evaluate_model(model: Any, source: FileSource) -> EvaluationResult:
 
 
 def _predicted(model: Any, batch: Batch) -> dict[str, Any]:
-    from bochner import KernelClassifier, KernelGaussianProcess
-
     if batch.y is None:
         raise ValueError(
             "These rows have no target to compare with. Name it by --target, or use `predict`."
@@ -60,9 +60,6 @@ def _predicted(model: Any, batch: Batch) -> dict[str, Any]:
 
 
 def _kind(model: Any, columns: dict[str, Any]) -> Any:
-    from bochner import KernelClassifier, KernelQuantileRegressor
-    from bochner.report import LabelPredictions, NumberPredictions, QuantilePredictions
-
     truth, predicted, weight = (columns[name] for name in ("truth", "predicted", "weight"))
     if isinstance(model, KernelClassifier):
         probabilities = columns.get("probabilities")

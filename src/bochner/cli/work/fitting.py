@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import typer
 
+import bochner
 from bochner.callbacks import Callback, Progress, ProgressBar
 from bochner.cli.names import Task
 from bochner.cli.screen import INTERRUPTED, Screen
+from bochner.cli.work.evaluation import evaluate_model
 from bochner.cli.work.reading import DataOptions, require_files
+from bochner.data import FileSource, Split
 from bochner.wording import amount, duration
-
-if TYPE_CHECKING:
-    from bochner.data import FileSource, Split
 
 MOST_CLASSES = 50  # integer targets with more values mean regression
 ROWS = 65_536  # in a batch
@@ -87,8 +87,6 @@ def _distinct(source: FileSource) -> int:
 
 def make_estimator(task: Task, parameters: dict[str, Any]) -> Any:
     """Return an estimator for a task; raise if it does not have a parameter."""
-    import bochner
-
     model = getattr(bochner, ESTIMATORS[task])()
     known = model.get_params()
     for name, value in parameters.items():
@@ -182,14 +180,10 @@ class FitCommand:
         )
 
     def _split(self, part: Part) -> Split | None:
-        from bochner.data import Split
-
         return Split(part, self.test, self.seed) if self.test > 0 else None
 
     def _unfinished(self, screen: Screen) -> Any:
         """Return the model of the checkpoint, None without --resume or without a checkpoint."""
-        import bochner
-
         if not self.resume:
             if self.checkpoint.exists():
                 screen.note(
@@ -217,8 +211,6 @@ class FitCommand:
         return unfinished.set_params(**free)
 
     def _learn(self, model: Any, source: FileSource, screen: Screen) -> None:
-        import bochner
-
         checkpoints: list[Any] = []
         if not isinstance(model, bochner.KernelGaussianProcess):  # has no checkpoints
             settings = {"settings": self.settings}
@@ -241,8 +233,6 @@ class FitCommand:
         )
 
     def _evaluate(self, model: Any, screen: Screen) -> dict[str, float]:
-        from bochner.cli.work.evaluation import evaluate_model
-
         try:
             with closing(self._open("test", screen)) as source:
                 return evaluate_model(model, source).scores
@@ -264,8 +254,6 @@ class FitCommand:
         }
 
     def _save(self, model: Any, summary: dict[str, Any]) -> None:
-        import bochner
-
         bochner.save(model, self.out, summary=summary)
 
     def _result(self, model: Any, summary: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.cli.work.evaluation import EvaluationResult
+from bochner.cli.work.reading import LoadedModel
 from bochner.data import FileSource
 from bochner.report import Column, DataSummary, Report, Run, require
-
-if TYPE_CHECKING:
-    from bochner.cli.work.reading import LoadedModel
 
 SUMMARISED = 65_536  # rows at most
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from bochner import load, read_header
 from bochner.cli.quantities import split_names
 from bochner.cli.screen import Screen
+from bochner.data import FileSource, ReadingProgress, Schema, Split, open_source
+from bochner.data.files.formats.dialect import UNNAMED
+from bochner.data.files.formats.paths import Format
+from bochner.data.files.open_source import Keep, OnError
+from bochner.data.files.schema.schema import Missing
 from bochner.estimators.inputs.schemas import schema_of
+from bochner.persist import Header
 from bochner.wording import amount
-
-if TYPE_CHECKING:
-    from bochner.data import FileSource, ReadingProgress, Schema, Split
-    from bochner.data.files.formats.paths import Format
-    from bochner.data.files.open_source import Keep, OnError
-    from bochner.data.files.schema.schema import Missing
-    from bochner.persist import Header
 
 MOST_SHOWN = 3  # malformed rows
 
@@ -40,8 +39,6 @@ class DataOptions:
         self, data: list[str], screen: Screen, *, split: Split | None = None, memory: Any = None
     ) -> FileSource:
         """Open training files; one pass with a progress bar finds their schema."""
-        from bochner.data import open_source
-
         with ReadingBar(screen) as bar:
             source = open_source(
                 data if len(data) > 1 else data[0],
@@ -104,8 +101,6 @@ def open_like(
     split: Split | None = None,
 ) -> FileSource:
     """Open new files with the schema of a model."""
-    from bochner.data import open_source
-
     with ReadingBar(screen) as bar:
         return open_source(
             data if len(data) > 1 else data[0],
@@ -138,8 +133,6 @@ def report_skipped(source: FileSource, screen: Screen) -> None:
 
 def report_unnamed(source: FileSource, screen: Screen) -> None:
     """Print a note about each column without a name, which may be an index."""
-    from bochner.data.files.formats.dialect import UNNAMED
-
     for name in source.schema.names:
         if name.startswith(UNNAMED):
             screen.note(
@@ -215,8 +208,6 @@ class LoadedModel:
 
     def split(self, part: Literal["all", "train", "test"]) -> Split | None:
         """Return the split of `fit --test`: its test rows, its training rows, or None for all."""
-        from bochner.data import Split
-
         if part == "all":
             return None
         test = self.header.summary.get("test")

@@ -10,7 +10,7 @@ from bochner.data import Batch
 from bochner.estimators.inputs.tables import Table
 from bochner.features import Binning, FeatureMap
 from bochner.features.feature_map import categories_of, for_categories
-from bochner.kernels import Kernel, Precomputed
+from bochner.kernels import Kernel
 from bochner.losses import Loss, deviations
 from bochner.solvers import AveragedGradient, Solver
 
@@ -25,12 +25,6 @@ def is_auto(given: Any) -> bool:
 def is_binning(features: Any) -> bool:
     """Whether features, a name or a component, are bins."""
     return isinstance(features, Binning) or (isinstance(features, str) and features == "binning")
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Whether a kernel, a name or a component, takes rows for its values."""
-    named = isinstance(kernel, str) and kernel == "precomputed"
-    return named or isinstance(kernel, Precomputed)
 
 
 def default_kernel(features: Any) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bochner.data import DataSource
 from bochner.data.storage import fits
 from bochner.estimators.automatic.defaults import (
     is_auto,
@@ -142,8 +141,8 @@ class PlanInputs:
     `costs` is None for streams of unknown length, `once` says that rows can be read only once,
     `categories` that the kernel takes columns of text for numbers. `gain` measures on a sample by
     what share four times as many centres lower the loss. An exact machine may take `seconds`.
-    `scaled`: column scales are learned; `judged`: held-out rows end the fit; `given`: the user gave
-    the kernel, so that bins may not choose another.
+    `scaled`: column scales are learned; `stops_early`: held-out rows end the fit; `given`: the user
+    gave the kernel, so that bins may not choose another.
     """
 
     costs: Costs | None
@@ -154,7 +153,7 @@ class PlanInputs:
     gain: Callable[[], float]
     seconds: float = PATIENCE
     scaled: bool = False
-    judged: bool = False
+    stops_early: bool = False
     given: bool = False
 
     @property
@@ -265,7 +264,7 @@ def _solver_for(features: FeatureMap, inputs: PlanInputs) -> Any:
         if inputs.once or not smooth:
             return "averaged"
         absolute = issubclass(inputs.loss, RoundedAbsolute)
-        if (quadratic or absolute) and inputs.judged and _bins_fit(inputs.costs):
+        if (quadratic or absolute) and inputs.stops_early and _bins_fit(inputs.costs):
             return "backfitting"
         if absolute:
             return CoordinateDescent("l2")
@@ -372,23 +371,3 @@ def _on_bins(inputs: PlanInputs, why: str) -> Plan:
 
 def _named(component: Any) -> str:
     return component if isinstance(component, str) else " ".join(repr(component).split())
-
-
-def require_square(source: DataSource, partial_rows: bool, scale: str | None) -> None:
-    """Refuse rows that are not all values of a kernel between training rows, as they are."""
-    if partial_rows or source.once:
-        raise ValueError(
-            "kernel='precomputed' needs the kernel's values between all training rows at once; got "
-            "rows that come in parts. Give fit the whole matrix, or give the kernel itself."
-        )
-    if source.n_rows != source.n_columns:
-        raise ValueError(
-            "With kernel='precomputed' X at fit is the square matrix of the kernel between all "
-            f"training rows; got {source.n_rows} rows and {source.n_columns} columns. Give "
-            "k(X, X), and to predict k(X_new, X)."
-        )
-    if scale is not None:
-        raise ValueError(
-            f"Values of a precomputed kernel cannot be scaled; got scale={scale!r}. Scale the rows "
-            "before their kernel is computed, and leave scale=None."
-        )

@@ -15,10 +15,10 @@ from bochner.compute.blas import single_blas
 from bochner.data import DataSource, Scaling, Warping
 from bochner.estimators.automatic.defaults import is_auto, is_binning
 from bochner.estimators.automatic.plan import FEW_ROWS
-from bochner.estimators.fitting.setup import in_single_precision
+from bochner.estimators.automatic.settings import FitSettings
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import Labels, Targets
-from bochner.estimators.parameters.settings import FitSettings
+from bochner.estimators.inputs.validation import in_single_precision
 from bochner.features import Centers, FeatureMap
 from bochner.features.feature_map import categories_of
 from bochner.kernels import ColumnScaled, Kernel, Laplacian

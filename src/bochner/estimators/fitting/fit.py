@@ -27,39 +27,45 @@ from bochner.estimators.automatic.defaults import (
     text_taken_for_numbers,
     unscaled_columns,
 )
-from bochner.estimators.automatic.plan import Costs, Plan, PlanInputs, make_plan, require_square
+from bochner.estimators.automatic.plan import Costs, Plan, PlanInputs, make_plan
 from bochner.estimators.automatic.scales import (
     KernelTuning,
     TunedKernel,
     describe_scales,
     scaled_kernel,
 )
+from bochner.estimators.automatic.settings import FitSettings
+from bochner.estimators.fitting.growth import (
+    has_improved,
+    larger_setup,
+    solution_without_growth,
+    training_on_larger_basis,
+)
 from bochner.estimators.fitting.reporting import PassReporter, StopAsked
 from bochner.estimators.fitting.resume import (
     drop_rows,
     fingerprint,
-    has_improved,
     has_row_functions,
-    larger_setup,
     require_checkpoints,
     require_fixed_basis,
     require_own_state,
     require_same_rows,
     resume_on_new_rows,
     resume_on_same_rows,
-    solution_without_growth,
-    training_on_larger_basis,
 )
 from bochner.estimators.fitting.setup import (
     Setup,
     TrainingData,
     alpha_for,
     holds_out,
-    in_single_precision,
 )
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets
-from bochner.estimators.parameters.settings import FitSettings
+from bochner.estimators.inputs.validation import (
+    in_single_precision,
+    require_scaled_rows,
+    require_square,
+)
 from bochner.features import Centers, FeatureMap, prepare
 from bochner.kernels import Kernel, Precomputed
 from bochner.losses import Loss, Quadratic, Regression
@@ -180,7 +186,7 @@ class Fit:
         if solution.reason.converged and not self.settings.warm_start:
             plain = replace(data.problem, basis=data.setup.basis, rows=None)
             drop_rows(solution.training, solver, plain)
-        record = self.record(data.setup_with_counts(), solver, solution, history, digest)
+        record = self.record(data.setup_with_counts(), solution, history, digest)
         data.problem.basis.clear_cache()
         return record
 
@@ -206,7 +212,7 @@ class Fit:
             callbacks=(history, *self.settings.all_callbacks()),
             training=training,
         )
-        return self.record(setup, solver, solution, history, None)
+        return self.record(setup, solution, history, None)
 
     def plan(self) -> Plan:
         """Return features, solver and loss; those that were "auto" in an earlier fit stay."""
@@ -226,7 +232,7 @@ class Fit:
             type(Loss.resolve("squared" if is_auto(loss) else loss)),
             self.gain_of_centers,
             scaled=scaled,
-            judged=self._ends_by_held_out_rows(),
+            stops_early=self._ends_by_held_out_rows(),
             given=not is_auto(settings.kernel),
         )
         if (left := self._seconds_left()) is not None:
@@ -238,7 +244,6 @@ class Fit:
     def record(
         self,
         setup: Setup,
-        solver: Solver[Any],
         solution: Solution,
         history: History,
         digest: bytes | None,
@@ -568,7 +573,7 @@ class GrowingFit:
             expansion, replace(training, memo=memo), UNFINISHED, progress.detached()
         )
         setup = replace(setup, rows_in_bins=None)
-        record = self.fit.record(setup, self.solver, solution, history, self.digest)
+        record = self.fit.record(setup, solution, history, self.digest)
         used = time.perf_counter() - self.began
         assert self.fit.model_of is not None  # only an estimator's fit has checkpoints
         return self.fit.model_of(replace(record, unfinished=True, seconds=used))
@@ -578,14 +583,3 @@ def _copied(columns: dict[str, list[Any]]) -> History:
     history = History()
     history.columns = {name: list(values) for name, values in columns.items()}
     return history
-
-
-def require_scaled_rows(kernel: Kernel, sample: Batch, scale: str | None) -> None:
-    """Refuse a scaling that turns rows into what the kernel is not defined for."""
-    try:
-        kernel.require(sample.X)
-    except ValueError as error:
-        raise ValueError(
-            f"{error} The rows are what scale={scale!r} has made of them. "
-            "Give scale=None, or let the kernel see columns that may be scaled."
-        ) from error

@@ -22,6 +22,7 @@ from bochner.data import (
 )
 from bochner.estimators.fitting.calibration import UNCALIBRATED, Calibration, is_likelihood
 from bochner.estimators.inputs.targets import Labels, Targets
+from bochner.estimators.inputs.validation import in_single_precision
 from bochner.features import (
     Basis,
     BinningBasis,
@@ -37,7 +38,6 @@ from bochner.problem import Expansion, Problem
 from bochner.records import Validated, require_sound
 from bochner.solvers import Solver
 
-LARGEST = 1e37  # that single precision holds, with room for a sum
 HELD_OUT_SHARE = 0.1
 MOST_HELD_OUT = 2_500
 FEWEST_ROWS_TO_HOLD_OUT = 1_000
@@ -270,18 +270,6 @@ def held_out_rows(source: HeldOut, setup: Setup) -> Batch:
             "early_stopping=False, or leave such rows out."
         )
     return rows
-
-
-def in_single_precision(X: Any) -> Any:
-    """Return rows, or refuse numbers that are infinite in the single precision of the features."""
-    values = X.data if sp.issparse(X) else X
-    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
-    if largest > LARGEST:
-        raise ValueError(
-            f"Numbers in X must be at most {LARGEST:g}, since features are made in single "
-            f"precision; got {largest:g}. Divide such columns by their size."
-        )
-    return X
 
 
 def _padded(weights: NDArray[Any], size: int) -> NDArray[Any]:

@@ -20,7 +20,7 @@ MOST_MIXED, FEWEST_MIXED = 65_536, 1_024  # rows
 
 @dataclass(frozen=True, eq=False)
 class CheckedRows:
-    """Rows that are numbers already, without missing ones: there is nothing to look at."""
+    """Rows that are numbers already, without missing ones; they need no check."""
 
     rows: Any
 

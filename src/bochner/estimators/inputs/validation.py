@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from bochner.component import NamedComponents
 from bochner.data import ArraySource, Batch, DataSource, Filling, Schema, as_source, mapped
-from bochner.estimators.automatic.defaults import is_precomputed
 from bochner.estimators.inputs.schemas import (
     CheckedRows,
     mixed,
@@ -21,9 +21,9 @@ from bochner.estimators.inputs.schemas import (
     with_parts_mixed,
 )
 from bochner.estimators.inputs.tables import Table, has_categories, validate_table
-from bochner.estimators.parameters.named_components import NamedComponents
-from bochner.kernels import Kernel
+from bochner.kernels import Kernel, Precomputed
 
+LARGEST = 1e37  # that single precision holds, with room for a sum
 PREDICTED_ROWS = 16_384  # at a time
 FILLED_ROWS = 16_384  # of a stream, from which the numbers that replace missing ones are learned
 
@@ -188,3 +188,52 @@ def checked(batch: Batch) -> Batch:
 
 def _place(batch: Batch) -> str:
     return f"Rows {batch.index.min()} to {batch.index.max()}"
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether a kernel, a name or a component, takes rows for its values."""
+    named = isinstance(kernel, str) and kernel == "precomputed"
+    return named or isinstance(kernel, Precomputed)
+
+
+def in_single_precision(X: Any) -> Any:
+    """Return rows, or refuse numbers that are infinite in the single precision of the features."""
+    values = X.data if sp.issparse(X) else X
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if largest > LARGEST:
+        raise ValueError(
+            f"Numbers in X must be at most {LARGEST:g}, since features are made in single "
+            f"precision; got {largest:g}. Divide such columns by their size."
+        )
+    return X
+
+
+def require_square(source: DataSource, partial_rows: bool, scale: str | None) -> None:
+    """Refuse rows that are not all values of a kernel between training rows, as they are."""
+    if partial_rows or source.once:
+        raise ValueError(
+            "kernel='precomputed' needs the kernel's values between all training rows at once; got "
+            "rows that come in parts. Give fit the whole matrix, or give the kernel itself."
+        )
+    if source.n_rows != source.n_columns:
+        raise ValueError(
+            "With kernel='precomputed' X at fit is the square matrix of the kernel between all "
+            f"training rows; got {source.n_rows} rows and {source.n_columns} columns. Give "
+            "k(X, X), and to predict k(X_new, X)."
+        )
+    if scale is not None:
+        raise ValueError(
+            f"Values of a precomputed kernel cannot be scaled; got scale={scale!r}. Scale the rows "
+            "before their kernel is computed, and leave scale=None."
+        )
+
+
+def require_scaled_rows(kernel: Kernel, sample: Batch, scale: str | None) -> None:
+    """Refuse a scaling that turns rows into what the kernel is not defined for."""
+    try:
+        kernel.require(sample.X)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} The rows are what scale={scale!r} has made of them. "
+            "Give scale=None, or let the kernel see columns that may be scaled."
+        ) from error

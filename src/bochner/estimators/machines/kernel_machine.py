@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bochner.compute.pool import threads
 from bochner.data import DataSource, Scaling, Warping
-from bochner.estimators.automatic.defaults import is_precomputed
 from bochner.estimators.automatic.plan import Plan
 from bochner.estimators.automatic.scales import TunedKernel
 from bochner.estimators.fitting.calibration import Calibration
@@ -31,8 +30,13 @@ from bochner.estimators.fitting.resume import (
 from bochner.estimators.fitting.setup import Setup
 from bochner.estimators.inputs.schemas import joined
 from bochner.estimators.inputs.targets import TargetLearner
-from bochner.estimators.inputs.validation import PREDICTED_ROWS, InputValidation, is_stream
-from bochner.estimators.parameters.parameters import Hyperparameters
+from bochner.estimators.inputs.validation import (
+    PREDICTED_ROWS,
+    InputValidation,
+    is_precomputed,
+    is_stream,
+)
+from bochner.estimators.machines.parameters import Hyperparameters
 from bochner.features import BinningDiagnostics
 from bochner.kernels import Kernel
 from bochner.losses import Loss

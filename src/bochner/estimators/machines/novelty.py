@@ -15,9 +15,9 @@ from bochner.callbacks import Callback
 from bochner.component import Component
 from bochner.estimators.automatic.defaults import is_auto
 from bochner.estimators.automatic.scales import has_auto_bandwidth
+from bochner.estimators.automatic.settings import FitSettings
 from bochner.estimators.inputs.targets import InlierLearner
 from bochner.estimators.machines.kernel_machine import KernelMachine
-from bochner.estimators.parameters.settings import FitSettings
 from bochner.features import FeatureMap
 from bochner.kernels import Gaussian, Kernel
 from bochner.losses import OneClass

@@ -13,8 +13,8 @@ from bochner.component import Component
 from bochner.data import DataSource
 from bochner.estimators.inputs.schemas import targets_of
 from bochner.estimators.inputs.targets import NumberLearner
+from bochner.estimators.machines.parameters import Hyperparameters
 from bochner.estimators.machines.regressor import RegressionMachine
-from bochner.estimators.parameters.parameters import Hyperparameters
 from bochner.losses import Quantile
 
 

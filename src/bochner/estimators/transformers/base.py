@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bochner.component import Component
+from bochner.component import Component, NamedComponents
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.estimators.automatic.defaults import features_for_table, is_auto
 from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.inputs.tables import Table, has_categories, validate_table
-from bochner.estimators.parameters.named_components import NamedComponents
 from bochner.features import DenseBasis, FeatureMap, prepare
 from bochner.kernels import Kernel, Precomputed
 from bochner.validation import require_count, require_jobs, require_memory, seed_of

@@ -9,12 +9,11 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bochner.component import Component
+from bochner.component import Component, NamedComponents
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.inputs.tables import Table, has_categories, validate_table
-from bochner.estimators.parameters.named_components import NamedComponents
 from bochner.features import SAMPLE_ROWS, Binning, BinningBasis, BinningDiagnostics, prepare
 from bochner.kernels import Kernel
 from bochner.validation import require_count, require_jobs, seed_of

@@ -15,8 +15,12 @@ from sklearn.utils.validation import _check_sample_weight, check_array
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Batch, DataSource, Stream, as_source, mapped
 from bochner.data.source import Reader
-from bochner.estimators.fitting.setup import in_single_precision
-from bochner.estimators.inputs.validation import checked, is_stream, refuse_blocks
+from bochner.estimators.inputs.validation import (
+    checked,
+    in_single_precision,
+    is_stream,
+    refuse_blocks,
+)
 
 ROWS_PER_BATCH = 4_096  # of either sample
 FEWEST_ROWS = 4  # of either sample: some are held out

@@ -15,8 +15,9 @@ from bochner.compute.linear_algebra.products import add_column_products, add_row
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
-from bochner.features.centers.kernel_matrix import KernelRows, kernel_matrix
+from bochner.features.centers.kernel_matrix import kernel_matrix
 from bochner.features.centring import MOST, Centring
+from bochner.features.codes.kept_columns import KernelRows
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
 from bochner.kernels import Kernel, PreparedKernel
 from bochner.kernels.rows import dense

@@ -1,4 +1,4 @@
-"""Bases that store their columns, so that a pass costs only a product."""
+"""Bases and codes that store their columns, so that a pass costs only a product."""
 
 from __future__ import annotations
 
@@ -10,14 +10,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.compiled import compiled
 from bochner.compute.linear_algebra.products import add_row_products
 from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
 from bochner.features.basis import Basis
-from bochner.features.centers.kernel_matrix import KernelRows
 from bochner.features.centring import MOST
-from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, NumberedRows, cuts, padded
 from bochner.records import require_sound
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRows(NumberedRows):
+    """The code of rows whose columns are stored: their numbers in a matrix."""
+
+    matrix: NDArray[Any]
+    numbers: NDArray[np.int64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and of functions."""
+        return len(self.numbers), self.matrix.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the matrix."""
+        return self.matrix.dtype
+
+    def __getitem__(self, rows: Any) -> KernelRows:
+        return KernelRows(self.matrix, self.numbers[rows])
+
+    def padded(self, height: int) -> KernelRows:
+        """Return these rows, padded to `height` by repeating the first.
+
+        Other rows of the matrix may not be computed yet and hold NaN.
+        """
+        numbers = np.full(height, self.numbers[0] if len(self.numbers) else 0, np.int64)
+        numbers[: len(self.numbers)] = self.numbers
+        return KernelRows(self.matrix, numbers)
+
+    def fill(self, start: int, out: NDArray[Any]) -> None:
+        """Copy the columns start, start + 1, ... into `out`."""
+        _gather(self.matrix, self.numbers, start, out)
 
 
 @dataclass(init=False, eq=False, repr=False)
@@ -185,3 +219,14 @@ def with_kept_columns(basis: Basis, rows: int | None, memory: int) -> Basis:
         return basis
     fits = rows * basis.size * basis.dtype.itemsize <= memory
     return TabulatedBasis(basis) if fits else basis
+
+
+@compiled(
+    "void(float32[:, ::1], int64[::1], int64, float32[:, ::1])",
+    "void(float64[:, ::1], int64[::1], int64, float64[:, ::1])",
+)
+def _gather(matrix, numbers, start, out):  # type: ignore[no-untyped-def]
+    for i in range(out.shape[0]):
+        row = matrix[numbers[i], start:]
+        for j in range(out.shape[1]):
+            out[i, j] = row[j]

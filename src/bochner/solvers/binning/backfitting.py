@@ -27,8 +27,7 @@ from bochner.losses import Quadratic, RoundedAbsolute
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant
-from bochner.solvers.passes.conjugate_gradient import require_mass, ridge_of
-from bochner.solvers.solver import Solver, SolverTags, State
+from bochner.solvers.solver import Solver, SolverTags, State, require_mass, ridge_of
 from bochner.validation import require, require_positive
 
 MOST_PARTS = 8  # each holds a number for every bin

@@ -33,13 +33,13 @@ from bochner.solvers.eigenpro.spaces import (
     space_of,
 )
 from bochner.solvers.initialization import best_constant
-from bochner.solvers.passes.conjugate_gradient import require_finite_basis
 from bochner.solvers.solver import (
     PredictionCache,
     SamplingSolver,
     Solver,
     SolverTags,
     State,
+    require_finite_basis,
 )
 from bochner.validation import require_at_most, require_count
 

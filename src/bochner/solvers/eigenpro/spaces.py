@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch
 from bochner.features import Basis, CenterBasis, DenseBasis
-from bochner.features.centers.kernel_matrix import KernelRows
+from bochner.features.codes.kept_columns import KernelRows
 from bochner.problem import Problem
 from bochner.solvers.eigenpro.preconditioner import (
     CenterPreconditioner,

@@ -21,17 +21,19 @@ from bochner.solvers.passes.linear_system import (
     precision,
     wants_diagonal,
 )
-from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State, require_weights
+from bochner.solvers.solver import (
+    Solver,
+    SolverTags,
+    State,
+    require_finite_basis,
+    require_mass,
+    require_weights,
+    ridge_of,
+)
 from bochner.validation import require_positive
 
 BATCH_ROWS = 262_144  # long, since each batch touches all weights
-RIDGE = 0.1
 PIECE = 65_536
-
-
-def ridge_of(rows: int | None) -> float:
-    """Return the alpha that is a ridge of 0.1 on the sum of the losses; 1e-7 if rows is None."""
-    return RIDGE / rows if rows else DEFAULT_ALPHA
 
 
 @dataclass
@@ -224,21 +226,3 @@ def spread(problem: Problem, before: Basis, weights: NDArray[Any]) -> NDArray[An
 def cuts(rows: int) -> Iterator[slice]:
     """Yield slices of the rows, to limit the memory of intermediate results."""
     return (slice(top, min(top + PIECE, rows)) for top in range(0, rows, PIECE))
-
-
-def require_mass(mass: float) -> None:
-    """Raise ValueError if no row has a weight."""
-    if not mass > 0:
-        raise ValueError(
-            "All rows to learn from have weight 0. Give at least one of them a positive weight, "
-            "or early_stopping=False so that none is held out."
-        )
-
-
-def require_finite_basis(problem: Problem) -> None:
-    """Raise ValueError for an infinite basis."""
-    if problem.basis.size is None:
-        raise ValueError(
-            "This solver needs a finite number of features; got an endless supply. Give a size, "
-            "such as features=Fourier(4096), or features='binning' or 'centers'."
-        )

@@ -16,21 +16,21 @@ from bochner.features import Basis
 from bochner.losses import Smooth
 from bochner.problem import Expansion, Problem
 from bochner.solvers.initialization import best_constant
-from bochner.solvers.passes.conjugate_gradient import (
-    BATCH_ROWS,
-    add_projected,
-    evaluated,
-    require_finite_basis,
-    ridge_of,
-    spread,
-)
+from bochner.solvers.passes.conjugate_gradient import BATCH_ROWS, add_projected, evaluated, spread
 from bochner.solvers.passes.linear_system import (
     ConjugateDirections,
     metric,
     precision,
     wants_diagonal,
 )
-from bochner.solvers.solver import Solver, SolverTags, State, require_weights
+from bochner.solvers.solver import (
+    Solver,
+    SolverTags,
+    State,
+    require_finite_basis,
+    require_weights,
+    ridge_of,
+)
 from bochner.validation import require_positive
 
 WHOLE = (1.0,)

@@ -15,10 +15,9 @@ from bochner.solvers.passes.conjugate_gradient import (
     BATCH_ROWS,
     ConjugateGradient,
     ConjugateGradientState,
-    ridge_of,
 )
 from bochner.solvers.passes.newton import Newton, NewtonState
-from bochner.solvers.solver import Solver, SolverTags, State
+from bochner.solvers.solver import Solver, SolverTags, State, ridge_of
 from bochner.validation import require_positive
 
 CENTERS = 5_000

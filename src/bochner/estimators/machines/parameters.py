@@ -7,11 +7,10 @@ from dataclasses import fields
 from typing import Any, ClassVar
 
 from bochner.callbacks import Callback
-from bochner.component import Component
+from bochner.component import Component, NamedComponents
 from bochner.estimators.automatic.defaults import default_kernel, is_auto
 from bochner.estimators.automatic.scales import require_scales, scaled_kernel
-from bochner.estimators.parameters.named_components import NamedComponents
-from bochner.estimators.parameters.settings import FitSettings
+from bochner.estimators.automatic.settings import FitSettings
 from bochner.features import FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss

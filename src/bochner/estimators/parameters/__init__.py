@@ -1,1 +1,0 @@
-"""Hyperparameters: what they may be, and components that are given by name."""
