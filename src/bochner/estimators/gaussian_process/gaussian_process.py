@@ -29,7 +29,7 @@ from bochner.estimators.gaussian_process.fit import (
 )
 from bochner.estimators.gaussian_process.options import ProcessOptions
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, prepare_setup
-from bochner.estimators.inputs.schemas import SourceScore, joined
+from bochner.estimators.inputs.schemas import SourceScoreMixin, concatenated
 from bochner.estimators.inputs.validation import InputValidation, is_stream
 from bochner.features import Basis, FeatureMap
 from bochner.kernels import Kernel
@@ -116,7 +116,7 @@ class GaussianProcessParameters(InputValidation):
         require_memory(self.memory_budget)
         if isinstance(self.scales, str):
             require_one_of("scales", self.scales, ("auto", "learn", "equal"))
-        scaled_kernel(self._meant("kernel"), self.scales).check()
+        scaled_kernel(self._value_of("kernel"), self.scales).check()
 
     def _options(self, seed: int) -> ProcessOptions:
         """Return the parameters of the fit as a record."""
@@ -147,10 +147,8 @@ class GaussianProcessParameters(InputValidation):
         seconds = self.max_seconds if timed else None
         return FitLimits(self.max_passes, seconds, self.tol, callbacks, began)
 
-    def _meant(self, name: str) -> Any:
-        """Return the value of a parameter, with a default for "auto" that needs no rows."""
-        given = getattr(self, name)
-        return default_kernel(self.features) if name == "kernel" and is_auto(given) else given
+    def _default_kernel(self) -> Any:
+        return default_kernel(self.features)
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
         return self._numbers(X, y, reset=reset, least=least)
@@ -182,7 +180,7 @@ def has_likelihood(estimator: GaussianProcessParameters) -> bool:
     return True
 
 
-class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParameters):  # type: ignore[misc]
+class KernelGaussianProcess(SourceScoreMixin, RegressorMixin, GaussianProcessParameters):  # type: ignore[misc]
     r"""Gaussian process regression on data of any size: a mean and its standard deviation.
 
     f ~ GP(mean of y, k), y_i = f(x_i) + e_i with e_i ~ N(0, noise / w_i), w_i the rows' weights.
@@ -325,7 +323,7 @@ class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParamete
         if return_std and return_cov:
             raise ValueError("At most one of return_std and return_cov can be asked for.")
         if is_stream(X) and not return_cov:
-            return joined(self.predict(rows, return_std) for rows in self._checked(X))
+            return concatenated(self.predict(rows, return_std) for rows in self._validated_parts(X))
         rows, limits, targets = self._rows(X), self._limits(), self._setup.targets
         posterior, found = with_limits(self.posterior_, limits), None
         with threads(self.n_jobs):

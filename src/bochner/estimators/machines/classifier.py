@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bochner.callbacks import Callback
 from bochner.estimators.fitting.calibration import gives_probabilities
-from bochner.estimators.inputs.schemas import SourceScore
+from bochner.estimators.inputs.schemas import SourceScoreMixin
 from bochner.estimators.inputs.targets import LabelLearner, Labels
 from bochner.estimators.machines.kernel_machine import KernelMachine, has_partial_fit
 
 
-class KernelClassifier(SourceScore, ClassifierMixin, KernelMachine):  # type: ignore[misc]
+class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """Kernel classification on data of any size.
 
     Minimises mean loss + alpha/2 |f|^2 over f(x) = sum of functions of the kernel + intercept.

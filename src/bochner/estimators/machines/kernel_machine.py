@@ -29,7 +29,7 @@ from bochner.estimators.fitting.resume import (
     without_unused_bins,
 )
 from bochner.estimators.fitting.setup import Setup
-from bochner.estimators.inputs.schemas import joined
+from bochner.estimators.inputs.schemas import concatenated
 from bochner.estimators.inputs.targets import TargetLearner
 from bochner.estimators.inputs.validation import PREDICTED_ROWS, InputValidation, is_stream
 from bochner.estimators.parameters.parameters import Hyperparameters
@@ -189,7 +189,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
         """Return f at rows, (rows, outputs), in float32 for float32 rows."""
         check_is_fitted(self)
         if is_stream(X):
-            return joined(map(self._evaluate, self._checked(X)))  # type: ignore[no-any-return]
+            return concatenated(map(self._evaluate, self._validated_parts(X)))  # type: ignore[no-any-return]
         X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         values = np.empty((X.shape[0], self._setup.targets.outputs), X.dtype)
         with threads(self.n_jobs):

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bochner.callbacks import Callback
 from bochner.component import Component
-from bochner.estimators.automatic.defaults import is_auto
 from bochner.estimators.automatic.scales import has_auto_bandwidth
 from bochner.estimators.inputs.targets import InlierLearner
 from bochner.estimators.machines.kernel_machine import KernelMachine
@@ -195,13 +194,12 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
             )
         super()._check_parameters()
 
-    def _meant(self, name: str) -> Any:
-        given = getattr(self, name)
-        return Gaussian(multiplier=MULTIPLIER) if name == "kernel" and is_auto(given) else given
+    def _default_kernel(self) -> Gaussian:
+        return Gaussian(multiplier=MULTIPLIER)
 
     def _settings(self) -> FitSettings:
         enough: Stop = Steps(ENOUGH_STEPS) if self.max_passes is None else Passes(self.max_passes)
-        return replace(super()._settings(), kernel=self._meant("kernel"), enough=enough)
+        return replace(super()._settings(), kernel=self._value_of("kernel"), enough=enough)
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, None]:
         checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}

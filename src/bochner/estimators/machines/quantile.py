@@ -11,7 +11,7 @@ from sklearn.metrics import d2_pinball_score
 from bochner.callbacks import Callback
 from bochner.component import Component
 from bochner.data import DataSource
-from bochner.estimators.inputs.schemas import targets_of
+from bochner.estimators.inputs.schemas import read_targets
 from bochner.estimators.inputs.targets import NumberLearner
 from bochner.estimators.machines.regressor import RegressionMachine
 from bochner.estimators.parameters.parameters import Hyperparameters
@@ -123,7 +123,7 @@ class KernelQuantileRegressor(RegressionMachine):
         (`sklearn.metrics.d2_pinball_score`).
         """
         if isinstance(X, DataSource):
-            y, sample_weight = targets_of(X)
+            y, sample_weight = read_targets(X)
         found = np.moveaxis(self.predict(X), -1, 0)
         scores = [
             d2_pinball_score(y, one, alpha=share, sample_weight=sample_weight)

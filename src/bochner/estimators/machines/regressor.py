@@ -10,13 +10,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from bochner.callbacks import Callback
-from bochner.estimators.inputs.schemas import SourceScore
+from bochner.estimators.inputs.schemas import SourceScoreMixin
 from bochner.estimators.inputs.targets import NumberLearner
 from bochner.estimators.machines.kernel_machine import KernelMachine, has_partial_fit
 from bochner.losses import Quantile
 
 
-class RegressionMachine(SourceScore, RegressorMixin, KernelMachine):  # type: ignore[misc]
+class RegressionMachine(SourceScoreMixin, RegressorMixin, KernelMachine):  # type: ignore[misc]
     """A kernel machine that predicts numbers, one or several for each row."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

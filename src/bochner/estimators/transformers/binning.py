@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from bochner.component import Component
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.estimators.fitting.resume import unchanged_on_error
-from bochner.estimators.inputs.tables import Table, has_categories, validate_table
-from bochner.estimators.parameters.named_components import NamedComponents
+from bochner.estimators.transformers.base import KernelTransformer
 from bochner.features import SAMPLE_ROWS, Binning, BinningBasis, BinningDiagnostics, prepare
-from bochner.kernels import Kernel
 from bochner.validation import require_count, require_jobs, seed_of
 
 
-class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComponents):  # type: ignore[misc]
+class RandomBinning(KernelTransformer):
     """Random binning features of a kernel that is a product over the columns.
 
     Row x has the entry sqrt(k(0) / grids) in one column for each grid, that of the bin it lies
@@ -63,12 +59,8 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
     (100, 25600)
     """
 
-    families: ClassVar[dict[str, type[Component]]] = {"kernel": Kernel}
-
-    kernel_: Kernel
     basis_: BinningBasis
     binning_: BinningDiagnostics
-    _table: Table | None
 
     def __init__(
         self,
@@ -87,7 +79,7 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
         require_count("grids", self.grids)
         require_jobs(self.n_jobs)
         with unchanged_on_error(self), threads(self.n_jobs):
-            self._table = Table.learn(X) if has_categories(X) else None
+            self._learn_table(X)
             self._fit(self._validated(X, reset=True), seed_of(self.random_state))
         return self
 
@@ -103,11 +95,7 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
         if self._table is not None:
             features = features.with_categories(self._table.categorical)
         sample = ArraySource(X).sample(SAMPLE_ROWS, seed)
-        kernel = Kernel.resolve(self.kernel).with_column_indices(
-            self.__dict__.get("feature_names_in_")
-        )
-        self.kernel_, basis = prepare(kernel, features, sample, seed)
-        self.basis_: BinningBasis
+        self.kernel_, basis = prepare(self._kernel(), features, sample, seed)
         assert isinstance(basis, BinningBasis)  # it is what `Binning` builds
         self.basis_, code = basis.extended(X)
         rows = np.zeros(self.basis_.size, np.int32)
@@ -117,15 +105,3 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
     @property
     def _n_features_out(self) -> int:
         return self.basis_.size
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        if self._table is not None:
-            return validate_table(self, self._table, X, **checks)
-        return validate_data(self, X, reset=reset, **checks)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
