@@ -194,50 +194,51 @@ class KernelGaussianProcess(SourceScoreMixin, RegressorMixin, GaussianProcessPar
 
     Parameters
     ----------
-    kernel : str or Kernel
-        As for `KernelRegressor`. "auto" is amplitude * Gaussian (Laplacian for bins) with a scale
+    kernel : str or Kernel, default="auto"
+        As in `KernelRegressor`. "auto" is amplitude * Gaussian (Laplacian for bins) with a scale
         for each column, all of maximum likelihood on a sample. Any other kernel is used as given,
-        a median bandwidth computed from the rows, unless `scales` asks for more.
-    noise : float or "auto"
+        with a median bandwidth computed from the rows, unless `scales` are learned.
+    noise : float or "auto", default="auto"
         The variance of the noise, in the units of y squared. "auto": of maximum likelihood, with
         variance="features" on all rows. The noise is at least 1e-8 k(x, x) times the mean weight,
         so that equal rows with zero noise and different targets give their mean.
-    variance : "features", "operator" or "functions"
+    variance : "features", "operator" or "functions", default="features"
         "features": the closed form for D features; time rows D^2, memory D^2, one pass, also over
         streams. "operator": an operator over random features, fitted by `solver` (appendix D of
         the paper); at most 8,192 features. "functions": `predict` fits a function for each test
         row by `solver`; the model stores the training rows.
-    features : str or FeatureMap
-        As for `KernelRegressor`. "auto": all rows as centres up to 1,500 rows, which is exact, else
+    features : str or FeatureMap, default="auto"
+        As in `KernelRegressor`. "auto": all rows as centres up to 1,500 rows, which is exact, else
         1,500 of them; 2,048 random features in `partial_fit`; 1,024 for an operator; the solver's
         default features for functions (2,048 if they are random).
-    solver : str or Solver
+    solver : str or Solver, default="auto"
         For "operator" ("auto": doubly stochastic gradients with `Preconditioned(caution=0)`, which
         converges to the minimum on the training rows, and one block of all features) and
         "functions" ("auto": "direct" up to 3,000 rows, else "nystroem").
-    scale : None, "standard" or "range"
-        How columns are scaled before the kernel is evaluated.
-    scales : "auto", "learn", "equal", None or array-like of n_columns numbers
-        What columns are divided by. "learn": a scale of maximum likelihood for each column,
-        "equal": one for all columns; both with an amplitude. "auto" learns them if `kernel` is
-        "auto" (one for all if there are more than 256 columns).
-    normalize_y : bool
+    scale : None, "standard" or "range", default=None
+        As in `KernelRegressor`.
+    scales : "auto", "learn", "equal", None or array-like of n_columns numbers, default="auto"
+        The numbers by which columns are divided before the kernel is evaluated (ARD). "learn": a
+        scale of maximum likelihood for each column, "equal": one for all columns; both with an
+        amplitude. "auto" learns them if `kernel` is "auto" (one for all if there are more than 256
+        columns).
+    normalize_y : bool, default=True
         Whether the mean of each output is subtracted and the rest divided by its standard
         deviation: then the prior variance of f is k(x, x) times the variance of y. A constant
         output is divided by 1.
-    likelihood_rows : int
-        Rows of the sample on which the likelihood is maximised; the time is their cube.
-    max_passes : int or None
-        A limit for the solver; a warning says if it has not converged by then.
-    max_seconds : float or None
-        A limit for `fit`, which ends after the current batch, and for each 1,024 functions that
-        `predict` fits. With variance="features" the posterior is then that of the rows seen so
-        far, in random order for arrays, and a warning says how many these are.
-    tol : float
+    likelihood_rows : int, default=1000
+        The number of rows of the sample on which the likelihood is maximised; the time is cubic.
+    max_passes : int or None, default=None
+        The largest number of passes over the rows. A fit that has not converged by then warns.
+    max_seconds : float or None, default=None
+        The time limit of `fit`, which ends after the current batch, and of each 1,024 functions
+        that `predict` fits. With variance="features" the posterior is then that of the rows read
+        so far, in random order for arrays, and a warning gives their number.
+    tol : float, default=0.001
         For stochastic solvers: a fit ends when the training loss falls by less than this fraction
         of its first value in several passes; 0 means that only limits end it.
     n_jobs, memory_budget, random_state, callbacks, verbose
-        As for `KernelRegressor`; for "functions" `predict` calls the callbacks, too.
+        As in `KernelRegressor`; for "functions" `predict` calls the callbacks, too.
 
     Attributes
     ----------
@@ -250,7 +251,18 @@ class KernelGaussianProcess(SourceScoreMixin, RegressorMixin, GaussianProcessPar
     basis_ : Basis
         The features.
     n_iter_, history_, stopped_because_
-        As for `KernelRegressor`; with variance="features" there is no loss.
+        As in `KernelRegressor`; with variance="features" there is no loss.
+
+    See Also
+    --------
+    KernelRegressor : Regression without standard deviations, with other losses.
+    KernelQuantileRegressor : Quantiles, also for noise that is not normal.
+    sklearn.gaussian_process.GaussianProcessRegressor : Exact regression for few rows.
+
+    Notes
+    -----
+    With variance="features" and at most 1,500 rows the result is exact by default. docs/methods.md
+    derives the three kinds of variance.
 
     Examples
     --------

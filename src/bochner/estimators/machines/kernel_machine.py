@@ -1,4 +1,4 @@
-"""KernelMachine: what the estimators share, from rows to a fitted function and its predictions."""
+"""KernelMachine: the base of the classifier, the regressors and the novelty detector."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ from bochner.tuning import Tuned
 
 
 def has_partial_fit(estimator: Hyperparameters) -> bool:
-    """Whether the solver learns from parts of the rows, so that there is a `partial_fit`."""
+    """Whether the solver can train on parts of the rows, so that there is a `partial_fit`."""
     solver = estimator.solver
     if isinstance(solver, str) and solver not in Solver.registry:
-        return True  # "auto" does, and an unknown name is refused when it is used
+        return True  # "auto" can, and `fit` refuses an unknown name
     require_partial_fit(Solver.resolve(solver), estimator.features)
     return True
 
 
 class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # type: ignore[misc]
-    """Validates rows, runs a `Fit`, stores its record and predicts; subclasses know the targets."""
+    """Validates rows, runs a `Fit`, stores its record and predicts; subclasses code the targets."""
 
     plan_: Plan
     tuning_: Tuned
@@ -79,13 +79,13 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
 
     @abstractmethod
     def _target_learner(self) -> TargetLearner:
-        """Return what reads the targets and codes them for a loss."""
+        """Return the object that learns how targets are coded for a loss."""
 
     def plan(self, X: Any, y: Any = None) -> Plan:
-        """Return what `fit` would do with these rows: `str(plan)` says it in a paragraph.
+        """Return what `fit` would do with these rows; `str(plan)` describes it in a paragraph.
 
-        X and y are what `fit` takes. The estimator is not changed; where it is not clear how many
-        centres are worth their time, two small machines are fitted to a sample.
+        X and y are those of `fit`. The estimator does not change. To choose the number of centres,
+        this may fit two small machines to a sample.
         """
         self._check_parameters()
         estimator: KernelMachine = clone(self)
@@ -147,7 +147,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
         )
 
     def _record(self) -> FitRecord:
-        """Return what the last fit left behind."""
+        """Return the record of the last fit."""
         unfinished = self.__dict__.get("_unfinished", False)
         return FitRecord(
             self._setup,
@@ -211,7 +211,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         fitted = self.__dict__
-        # A copy has not the rows of a precomputed kernel, so it cannot resume.
+        # A copy does not have the rows of a precomputed kernel, so it cannot resume.
         if is_precomputed(fitted.get("kernel_")):
             state |= {"_digest": None}
         if "expansion_" not in fitted:

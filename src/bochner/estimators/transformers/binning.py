@@ -1,4 +1,4 @@
-"""RandomBinning: random binning features as a scikit-learn transformer."""
+"""RandomBinning: the transformer to random binning features."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ from bochner.validation import require_count, require_jobs, seed_of
 class RandomBinning(KernelTransformer):
     """Random binning features of a kernel that is a product over the columns.
 
-    Row x has the entry sqrt(k(0) / grids) in one column for each grid, that of the bin it lies
-    in; so E phi(x)'phi(y) = k(x, y) (Rahimi and Recht 2007, Random features for large-scale kernel
-    machines, Algorithm 2; Wu, Yen et al. 2016, Algorithm 1). The columns are the bins of the
-    fitted rows; other rows have no entry where they lie in none of them.
+    For each grid, row x has the entry sqrt(k(0) / grids) in the column of the bin that contains it,
+    so that E phi(x)'phi(y) = k(x, y) (Rahimi and Recht 2007, Random features for large-scale kernel
+    machines, Algorithm 2; Wu, Yen et al. 2016, Algorithm 1).
 
     Parameters
     ----------
-    kernel : str or Kernel
+    kernel : str or Kernel, default="laplacian"
         "laplacian", or sums, multiples and column scales of such kernels. A bandwidth "median" is
-        taken from a sample of the rows.
-    grids : int
-        The number of grids: entries of a row.
-    random_state : int, RandomState, Generator or None
+        computed from a sample of the rows.
+    grids : int, default=64
+        The number of grids, which is the number of entries of a row.
+    random_state : int, RandomState, Generator or None, default=None
         Determines the grids and the sample.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
 
     Attributes
@@ -45,9 +44,18 @@ class RandomBinning(KernelTransformer):
     binning_ : BinningDiagnostics
         Numbers of bins and grids, kappa, the collision probability and the predicted speed-up.
     n_features_in_ : int
-        The number of columns seen in `fit`.
+        The number of columns of the fitted rows.
     feature_names_in_ : array of str
-        Their names, if they had any.
+        The names of the columns, if they have any.
+
+    See Also
+    --------
+    RandomFourier : Dense features of shift-invariant kernels.
+
+    Notes
+    -----
+    The columns are the bins of the fitted rows. Other rows have no entry for grids in which they
+    lie in none of these bins.
 
     Examples
     --------
@@ -96,7 +104,7 @@ class RandomBinning(KernelTransformer):
             features = features.with_categories(self._table.categorical)
         sample = ArraySource(X).sample(SAMPLE_ROWS, seed)
         self.kernel_, basis = prepare(self._kernel(), features, sample, seed)
-        assert isinstance(basis, BinningBasis)  # it is what `Binning` builds
+        assert isinstance(basis, BinningBasis)  # `Binning` builds it
         self.basis_, code = basis.extended(X)
         rows = np.zeros(self.basis_.size, np.int32)
         self.basis_.count(code, rows)

@@ -80,9 +80,9 @@ class RatioFit:
     def choose(self, training: SamplePair, held_out: SamplePair) -> KernelAndRidge:
         """Return the smoothest kernel, and for it the largest ridge, of a low held-out loss.
 
-        The loss is logistic, whose minimum is log(p/q): a divergence on few rows of q is also
-        large where f is too large by mistake. Losses within a standard error of the least count as
-        equal, and the smoothest f wins: a rough one can be far off where there are no rows.
+        The loss is logistic, whose minimum is log(p/q); a divergence estimated on few rows of q
+        would also be large for an f that is too large. Losses within a standard error of the least
+        count as equal, and the smoothest f is chosen: a rough f can be wrong where rows are few.
         """
         training, held_out = training.head(TRIED_ROWS), held_out.head(2 * TRIED_ROWS)
         sample = training.shuffled(Random(self.seed)).sample(2 * TRIED_ROWS).X

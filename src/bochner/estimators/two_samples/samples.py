@@ -1,4 +1,4 @@
-"""Two samples, arrays or streams: validation, and batches of rows of both."""
+"""Validation of two samples, arrays or streams, and batches of rows of both."""
 
 from __future__ import annotations
 
