@@ -1,1 +1,1 @@
-"""Hyperparameters: what they may be, and components that are given by name."""
+"""Hyperparameters of the estimators: validation, records, and components by name."""
