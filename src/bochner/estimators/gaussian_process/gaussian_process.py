@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,8 +28,8 @@ from bochner.estimators.gaussian_process.fit import (
 )
 from bochner.estimators.gaussian_process.options import ProcessOptions
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, prepare_setup
-from bochner.estimators.inputs.schemas import SourceScoreMixin, concatenated
-from bochner.estimators.inputs.validation import InputValidation, is_stream
+from bochner.estimators.inputs.schemas import concatenated
+from bochner.estimators.inputs.validation import InputValidation, NumericRegressor, is_stream
 from bochner.features import Basis, FeatureMap
 from bochner.kernels import Kernel
 from bochner.posterior import FeatureSums, FitLimits, Posterior, Units
@@ -150,13 +149,9 @@ class GaussianProcessParameters(InputValidation):
     def _default_kernel(self) -> Any:
         return default_kernel(self.features)
 
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        return self._numbers(X, y, reset=reset, least=least)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        tags.target_tags.single_output = tags.target_tags.multi_output = True
         return tags
 
 
@@ -180,7 +175,7 @@ def has_likelihood(estimator: GaussianProcessParameters) -> bool:
     return True
 
 
-class KernelGaussianProcess(SourceScoreMixin, RegressorMixin, GaussianProcessParameters):  # type: ignore[misc]
+class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
     r"""Gaussian process regression on data of any size: a mean and its standard deviation.
 
     f ~ GP(mean of y, k), y_i = f(x_i) + e_i with e_i ~ N(0, noise / w_i), w_i the rows' weights.
@@ -377,8 +372,7 @@ class KernelGaussianProcess(SourceScoreMixin, RegressorMixin, GaussianProcessPar
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return self._setup.rows(X)
+        return self._setup.rows(self._validated(X, reset=False))
 
     def _report_end(self, limits: FitLimits, what: str, rows: int | None = None) -> None:
         """Raise KeyboardInterrupt after a Ctrl-C, or warn of a limit that ended a fit."""

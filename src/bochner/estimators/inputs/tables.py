@@ -138,7 +138,11 @@ class TableInput(BaseEstimator):  # type: ignore[misc]
     def _validated_arrays(
         self, X: Any, y: Any = "no_validation", *, reset: bool, **checks: Any
     ) -> Any:
-        """Do what scikit-learn's `validate_data` does, also for a data frame with categories."""
+        """Do what scikit-learn's `validate_data` does, also for a data frame with categories.
+
+        Rows may be sparse, in float64 or float32.
+        """
+        checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]} | checks
         if self._table is None:
             return validate_data(self, X, y, reset=reset, **checks)
         X = self._table.encode(X)

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight
 
 from bochner.data import ArraySource, Batch, DataSource, Filling, Schema, as_source, mapped
 from bochner.estimators.automatic.defaults import is_precomputed
 from bochner.estimators.inputs.schemas import (
     FittedColumns,
+    SourceScoreMixin,
     with_shuffled_parts,
     with_shuffled_rows,
 )
@@ -119,18 +121,18 @@ class InputValidation(TableInput, NamedComponents):
         fitted = None if reset else self.__dict__.get("kernel_")
         return fitted or Kernel.resolve(self._value_of("kernel")).with_column_indices(self._names)
 
-    def _numbers(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        """Return rows and targets that are numbers, validated as by scikit-learn."""
-        return self._validated(  # type: ignore[no-any-return]
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=True,
-            ensure_min_samples=least,
-            reset=reset,
-        )
+
+class NumericRegressor(SourceScoreMixin, RegressorMixin, InputValidation):  # type: ignore[misc]
+    """A regressor whose targets are numbers, in one or several columns."""
+
+    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+        checks = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
+        return self._validated(X, y, reset=reset, **checks)  # type: ignore[no-any-return]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = tags.target_tags.multi_output = True
+        return tags
 
 
 def is_stream(X: Any) -> bool:

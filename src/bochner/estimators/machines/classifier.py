@@ -238,14 +238,7 @@ class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # typ
         return cast(Labels, self._setup.targets)
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        X, y = self._validated(
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=least,
-            reset=reset,
-        )
+        X, y = self._validated(X, y, ensure_min_samples=least, reset=reset)
         check_classification_targets(y)
         return X, column_or_1d(y, warn=True)
 

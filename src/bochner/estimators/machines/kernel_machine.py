@@ -190,7 +190,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
         check_is_fitted(self)
         if is_stream(X):
             return concatenated(map(self._evaluate, self._validated_parts(X)))  # type: ignore[no-any-return]
-        X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = self._validated(X, reset=False)
         values = np.empty((X.shape[0], self._setup.targets.outputs), X.dtype)
         with threads(self.n_jobs):
             for start in range(0, len(values), PREDICTED_ROWS):

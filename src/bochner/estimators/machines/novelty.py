@@ -213,8 +213,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         return replace(super()._settings(), kernel=self._value_of("kernel"), enough=enough)
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, None]:
-        checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        return self._validated(X, reset=reset, ensure_min_samples=least, **checks), None
+        return self._validated(X, reset=reset, ensure_min_samples=least), None
 
     def _target_learner(self) -> InlierLearner:
         return InlierLearner()

@@ -6,17 +6,16 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from bochner.callbacks import Callback
-from bochner.estimators.inputs.schemas import SourceScoreMixin
 from bochner.estimators.inputs.targets import NumberLearner
+from bochner.estimators.inputs.validation import NumericRegressor
 from bochner.estimators.machines.kernel_machine import KernelMachine, has_partial_fit
 from bochner.losses import Quantile
 
 
-class RegressionMachine(SourceScoreMixin, RegressorMixin, KernelMachine):  # type: ignore[misc]
+class RegressionMachine(NumericRegressor, KernelMachine):  # type: ignore[misc]
     """A kernel machine that predicts one or several numbers for each row."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -40,17 +39,8 @@ class RegressionMachine(SourceScoreMixin, RegressorMixin, KernelMachine):  # typ
         values = self._evaluate(X)
         return self._setup.targets.restore(values)  # type: ignore[attr-defined,no-any-return]
 
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        return self._numbers(X, y, reset=reset, least=least)
-
     def _target_learner(self) -> NumberLearner:
         return NumberLearner(type(self).__name__)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = True
-        tags.target_tags.multi_output = True
-        return tags
 
 
 class KernelRegressor(RegressionMachine):

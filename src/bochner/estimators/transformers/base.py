@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar, Self, cast
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -42,10 +41,6 @@ class KernelTransformer(
     def _kernel(self) -> Kernel:
         """Return the kernel, with the indices of columns that it names."""
         return Kernel.resolve(self._value_of("kernel")).with_column_indices(self._names)
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        dtypes = [np.float64, np.float32]
-        return self._validated_arrays(X, reset=reset, accept_sparse="csr", dtype=dtypes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -87,7 +82,7 @@ class FeatureTransformer(KernelTransformer):
         memory, seed = memory_budget(self.memory_budget), seed_of(self.random_state)
         with unchanged_on_error(self), threads(self.n_jobs):
             self._learn_table(X)
-            X = self._validated(X, reset=True)
+            X = self._validated_arrays(X, reset=True)
             kernel = self._kernel()
             if isinstance(kernel, Precomputed):
                 raise ValueError(
@@ -104,7 +99,7 @@ class FeatureTransformer(KernelTransformer):
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the features of the rows, (rows, size), in the dtype of the fitted rows."""
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._validated_arrays(X, reset=False)
         with threads(self.n_jobs):
             return self.basis_.columns(self.basis_.encode(X))
 

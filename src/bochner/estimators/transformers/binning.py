@@ -88,13 +88,13 @@ class RandomBinning(KernelTransformer):
         require_jobs(self.n_jobs)
         with unchanged_on_error(self), threads(self.n_jobs):
             self._learn_table(X)
-            self._fit(self._validated(X, reset=True), seed_of(self.random_state))
+            self._fit(self._validated_arrays(X, reset=True), seed_of(self.random_state))
         return self
 
     def transform(self, X: Any) -> sp.csr_array:
         """Return the features of the rows, a CSR array (rows, bins) in the dtype of the rows."""
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._validated_arrays(X, reset=False)
         with threads(self.n_jobs):
             return self.basis_.matrix(self.basis_.encode(X)).astype(X.dtype)
 
