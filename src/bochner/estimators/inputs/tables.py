@@ -46,7 +46,7 @@ def has_categories(X: Any) -> bool:
 
 @dataclass(frozen=True)
 class Table:
-    """How a data frame becomes an array: numbers as they are, categories as whole numbers.
+    """The mapping of a data frame to an array, in which categories are whole numbers.
 
     A category becomes its index 0, 1, ... among the sorted categories of its column; a category
     that the table has not learned becomes the number of categories. Categories are compared as

@@ -1,4 +1,4 @@
-"""KernelNoveltyDetector: whether rows are like those of the fit."""
+"""KernelNoveltyDetector: novelty detection by a one-class machine."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         return self._partial_fit(X, None, sample_weight)  # type: ignore[no-any-return]
 
     def score_samples(self, X: Any) -> NDArray[Any]:
-        """Return h, which is large where the training rows are dense."""
+        """Return h, which is large where training rows are dense."""
         return self.decision_function(X) + self.offset_  # type: ignore[no-any-return]
 
     def decision_function(self, X: Any) -> NDArray[Any]:

@@ -43,10 +43,8 @@ class RandomBinning(KernelTransformer):
         The features.
     binning_ : BinningDiagnostics
         Numbers of bins and grids, kappa, the collision probability and the predicted speed-up.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------

@@ -34,10 +34,8 @@ class RandomFourier(FeatureTransformer):
         The kernel with its bandwidth.
     basis_ : FourierBasis
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------
@@ -90,10 +88,8 @@ class OrthogonalFourier(FeatureTransformer):
         The kernel with its bandwidth.
     basis_ : FourierBasis
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------
@@ -146,10 +142,8 @@ class Fastfood(FeatureTransformer):
         The kernel with its bandwidth.
     basis_ : FourierBasis
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------
@@ -202,10 +196,8 @@ class QuasiMonteCarloFourier(FeatureTransformer):
         The kernel with its bandwidth.
     basis_ : FourierBasis
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------

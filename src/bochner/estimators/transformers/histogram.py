@@ -40,10 +40,8 @@ class AdditiveHomogeneous(HistogramTransformer):
         The kernel with its fitted parameters.
     basis_ : DenseBasis
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------
@@ -98,10 +96,8 @@ class HistogramFourier(HistogramTransformer):
         The kernel with its fitted parameters.
     basis_ : DenseBasis
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------
@@ -154,10 +150,8 @@ class RandomLaplace(HistogramTransformer):
         The kernel with its fitted parameters.
     basis_ : DenseBasis
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------

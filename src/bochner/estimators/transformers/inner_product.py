@@ -37,10 +37,8 @@ class TensorSketch(FeatureTransformer):
         The kernel with its scale.
     basis_ : RandomFunctions
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------
@@ -92,10 +90,8 @@ class RandomMaclaurin(FeatureTransformer):
         The kernel with its fitted parameters.
     basis_ : MaclaurinBasis
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------
@@ -156,10 +152,8 @@ class ArcCosine(FeatureTransformer):
         The kernel.
     basis_ : RectifiedBasis
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------

@@ -43,10 +43,8 @@ class NystroemMap(FeatureTransformer):
         The kernel with its bandwidth.
     basis_ : NystroemBasis
         The features.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------

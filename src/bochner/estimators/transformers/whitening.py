@@ -47,10 +47,8 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     spectrum_ : Spectrum
         The eigenvalues, the eigenvectors, (columns, k), and the tail lambda_{k+1}: the top
         eigenvalue of the transformed rows, so that 1 / tail is the step of gradient descent.
-    n_features_in_ : int
-        The number of columns of the fitted rows.
-    feature_names_in_ : array of str
-        The names of the columns, if they have any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
 
     See Also
     --------

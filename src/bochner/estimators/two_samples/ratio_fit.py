@@ -36,7 +36,7 @@ RIDGES = (30.0, 3.0, 0.3, 0.03, 0.003)  # alpha times the number of rows
 TRIED_ROWS = 2_500  # of either sample, to choose these
 TRIED_CENTERS = 256
 MOST_PASSES = 200
-SPLIT = 0x5917  # a random stream of its own for each seed
+SPLIT = 0x5917  # selects a separate random stream for each seed
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class RatioFit:
         """
         training, held_out = training.head(TRIED_ROWS), held_out.head(2 * TRIED_ROWS)
         sample = training.shuffled(Random(self.seed)).sample(2 * TRIED_ROWS).X
-        open_kernels = [Gaussian(multiplier=multiplier) for multiplier in MULTIPLIERS]
+        candidates = [Gaussian(multiplier=multiplier) for multiplier in MULTIPLIERS]
         kernels = [
             kernel.resolved(sample, Random(self.seed))
-            for kernel in (open_kernels if is_auto(self.kernel) else [Kernel.resolve(self.kernel)])
+            for kernel in (candidates if is_auto(self.kernel) else [Kernel.resolve(self.kernel)])
         ]
         ridges = RIDGES if is_auto(self.alpha) else RIDGES[:1]  # a given alpha replaces the ridge
         pairs = [KernelAndRidge(*pair) for pair in product(kernels, ridges)]

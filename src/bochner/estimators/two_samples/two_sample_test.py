@@ -30,7 +30,7 @@ from bochner.validation import require_count, require_jobs, require_one_of, seed
 Array = NDArray[np.float64]
 
 SAMPLE_ROWS = 128  # of either sample, for the bandwidth
-SIGNS = 0x5169  # a random stream of its own for each seed
+SIGNS = 0x5169  # selects a separate random stream for each seed
 FEWEST_PAIRS = 8  # for the normal approximation
 
 
@@ -268,10 +268,10 @@ class _Sums:
 
 @dataclass
 class _Permutations:
-    """Sums over the exchanged pairs of each permutation: what leaves X, and what joins it from Y.
+    """Sums over the exchanged pairs of each permutation: of rows from X, and of rows from Y.
 
-    Each row has a sum of features and, in the last column, of weights. Without weights only the
-    difference of both is needed, and stored as the first.
+    Each row has a sum of features and, in the last column, of weights. Without weights, `leaving`
+    stores the difference of both, which is all that is needed.
     """
 
     leaving: Array
@@ -296,7 +296,7 @@ class _Permutations:
         units = sums.masses / rows
         taken = self.leaving / units[0] - self.coming / units[1]
         masses = rows[0] - taken[:, -1], rows[1] + taken[:, -1]
-        known = (np.minimum(*masses) > 0)[:, None]  # an exchange may leave a sample without weight
+        known = (np.minimum(*masses) > 0)[:, None]  # after an exchange a sample may have weight 0
         (x, y), features = sums.totals / units[:, None], taken[:, :-1]
         means = [
             np.divide(total, mass[:, None], out=np.zeros_like(features), where=known)
