@@ -131,7 +131,7 @@ def traced() -> list[Call]:
 def layers() -> list[list[str]]:
     """Return the layers from top to bottom, each with its packages and modules."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (contract,) = (one for one in contracts["contracts"] if one["type"] == "layers")
+    (contract,) = (one for one in contracts["contracts"] if one.get("containers") == ["bochner"])
     return [[part.strip() for part in layer.split("|")] for layer in contract["layers"]]
 
 

@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
-LISTS = ("Parameters", "Attributes", "Returns", "Raises", "Yields")
+LISTS = ("Parameters", "Attributes", "Returns", "Raises", "Yields", "See Also")
 
 
 class Reference(SphinxDirective):

@@ -81,34 +81,40 @@ class Component:
 class NamedComponents(BaseEstimator):  # type: ignore[misc]
     """An estimator whose parameters in `families` take a name or a component.
 
-    `kernel__bandwidth` is a parameter also while `kernel` is the name "gaussian": setting it puts
-    the named component with its defaults in the place of the name.
+    `kernel__bandwidth` is a parameter even if `kernel` is the name "gaussian": setting it replaces
+    the name by the component with its defaults.
     """
 
     families: ClassVar[dict[str, type[Component]]]
 
-    def _meant(self, name: str) -> Any:
-        """Return what a parameter stands for: what was given, or what "auto" means."""
-        return getattr(self, name)
+    def _default_kernel(self) -> Any:
+        """Return what kernel="auto" means without rows."""
+        return "auto"
+
+    def _value_of(self, name: str) -> Any:
+        """Return a parameter, with the default kernel in place of "auto"."""
+        given = getattr(self, name)
+        auto = isinstance(given, str) and given == "auto"
+        return self._default_kernel() if name == "kernel" and auto else given
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, those of named components included."""
+        """Return the parameters, including those of named components."""
         params: dict[str, Any] = super().get_params(deep=deep)
         for name, family in self.families.items() if deep else ():
-            meant = self._meant(name)
-            if isinstance(meant, str) and meant in family.registry:
-                inner = family.resolve(meant).get_params()
-                params |= {f"{name}__{key}": value for key, value in inner.items()}
+            value = self._value_of(name)
+            if isinstance(value, str) and value in family.registry:
+                inner = family.resolve(value).get_params()
+                params |= {f"{name}__{key}": inner[key] for key in inner}
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a name gives way to its component where a part of it is set."""
+        """Set parameters; setting one of a named component replaces the name by the component."""
         outer = {key: value for key, value in params.items() if "__" not in key}
         super().set_params(**outer)
         for key in params.keys() - outer.keys():
             name = key.partition("__")[0]
             if name in self.families and isinstance(getattr(self, name), str):
-                setattr(self, name, self.families[name].resolve(self._meant(name)))
+                setattr(self, name, self.families[name].resolve(self._value_of(name)))
         super().set_params(**{key: params[key] for key in params.keys() - outer.keys()})
         return self
 

@@ -1,4 +1,4 @@
-"""Estimators and transformers that keep scikit-learn's contract."""
+"""Estimators and transformers with the interface of scikit-learn."""
 
 from bochner.estimators.gaussian_process.gaussian_process import KernelGaussianProcess
 from bochner.estimators.inputs.schemas import schema_of

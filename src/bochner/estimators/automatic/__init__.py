@@ -1,1 +1,1 @@
-"""What "auto" stands for: the plan, its costs, defaults, and learned scales."""
+"""The choices of "auto": the plan and its costs, defaults, and learned scales."""

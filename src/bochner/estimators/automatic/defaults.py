@@ -14,7 +14,7 @@ from bochner.kernels import Kernel
 from bochner.losses import Loss, deviations
 from bochner.solvers import AveragedGradient, Solver
 
-EXPECTED_ERROR = 0.25  # of the variance, where nothing is known of it
+EXPECTED_ERROR = 0.25  # of the variance, if no better estimate is known
 
 
 def is_auto(given: Any) -> bool:
@@ -33,7 +33,7 @@ def default_kernel(features: Any) -> str:
 
 
 def default_loss(loss: Any, solver: Any) -> Any:
-    """Return the given loss, or for "auto" the loss of labels that suits a solver.
+    """Return the given loss, or for "auto" the default loss of labels for a solver.
 
     Solvers of whole passes minimise the squared loss, and probabilities are calibrated on held-out
     rows; stochastic solvers minimise the likelihood itself.
@@ -46,19 +46,19 @@ def default_loss(loss: Any, solver: Any) -> Any:
 
 
 def loss_for_targets(sample: Batch, loss: Loss, error: float | None) -> Loss:
-    """Return the loss with the widths that targets like these ask for.
+    """Return the loss with widths in proportion to the expected residuals of these targets.
 
-    `error` is the share of their variance that a fit is expected to leave unexplained.
+    `error` is the expected share of their variance that remains unexplained.
     """
     if type(loss).with_deviations is Loss.with_deviations:
-        return loss  # it has no such widths
-    assert sample.y is not None  # targets refuse a batch without
+        return loss  # it has no widths
+    assert sample.y is not None  # targets refuse a batch without y
     share = EXPECTED_ERROR if error is None else error
     return loss.with_deviations(np.sqrt(share) * deviations(sample.y, sample.weight))
 
 
 def text_taken_for_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ...]:
-    """Return the columns of text whose codes the kernel takes for numbers."""
+    """Return the columns of text whose codes the kernel treats as numbers."""
     if table is None:
         return ()
     numeric = kernel.numeric_columns(len(table.names))
@@ -66,12 +66,12 @@ def text_taken_for_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ..
 
 
 def features_for_table(features: FeatureMap, table: Table | None, kernel: Kernel) -> FeatureMap:
-    """Return the feature map for a table: it compares the categories that the kernel does not."""
+    """Return the feature map for a table: it compares categories if the kernel does not."""
     columns = text_taken_for_numbers(table, kernel)
     return for_categories(features, columns) if columns else features
 
 
 def unscaled_columns(features: FeatureMap, kernel: Kernel, n_columns: int) -> tuple[int, ...]:
-    """Return the columns that are not scaled, since their values are not taken for numbers."""
+    """Return the columns that are not scaled, since their values are not treated as numbers."""
     others = set(range(n_columns)) - kernel.numeric_columns(n_columns)
     return tuple(sorted(others | set(categories_of(features, n_columns))))

@@ -1,4 +1,4 @@
-"""Plan: which method "auto" stands for, what it costs, and why."""
+"""Plan: the method that "auto" chooses, its cost and the reason."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from bochner.solvers import (
 )
 from bochner.wording import amount, rough_duration
 
-# Measured on cores with AVX2, to compare methods by orders of magnitude: `max_seconds` is what
-# limits the time.
+# Measured on cores with AVX2, to compare methods by orders of magnitude; `max_seconds` limits the
+# time.
 NANOSECOND = 1e-9
 THREADS = 2
 MULTIPLY = 0.025  # nanoseconds of a multiplication in a product of matrices, single precision
 MULTIPLY_DOUBLE = 0.055
-PROFILE = 0.7  # of a kernel's value, given the distance
-KEPT = 1.0  # of a kept value, with all outputs
+PROFILE = 0.7  # of a kernel value, given the distance
+CACHED = 1.0  # of a cached value, with all outputs
 GRID_ENTRY = 25.0  # of a row in a grid: bin number and a few products
 FEATURE = 1.5  # of a feature and a row in a doubly stochastic step
 TRIAL_ENTRY = 20.0  # of a row in a grid: bin number and backfitting
 EIGENPRO_PASSES, NYSTROEM_PASSES, SGD_STEPS, SEARCH_ROUNDS = 10, 12, 100, 20
 
-PATIENCE = 120.0  # seconds that an exact machine may take if there is an approximate one
+MOST_SECONDS = 120.0  # of an exact machine, if there is an approximate one
 FEW_ROWS = 3_000
 CENTERS = 5_000
 GRIDS = 64
-WORTH = 0.2  # of the loss: a smaller gain is not worth a kernel function at each row
+WORTH = 0.2  # of the loss: for a smaller gain some rows are enough as centres
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,20 @@ class Cost:
     bytes: int
 
     def __add__(self, other: Cost) -> Cost:
-        """Return the cost of one after the other."""
+        """Return the cost of both, one after the other."""
         return Cost(self.seconds + other.seconds, max(self.bytes, other.bytes))
 
     def by(self, threads: int) -> Cost:
-        """Return the cost if so many threads share the work."""
+        """Return the cost with this number of threads."""
         return Cost(self.seconds * THREADS / threads, self.bytes)
 
 
 @dataclass(frozen=True)
 class Costs:
-    """The costs of methods on so many rows, columns and outputs, with two threads.
+    """The costs of methods for these numbers of rows, columns and outputs, with two threads.
 
-    The plan compares these, so it does not depend on the number of threads. Kernel values that do
-    not fit into `memory` are computed in each pass instead of once.
+    The plan compares these, so that it does not depend on the number of threads. Kernel values that
+    do not fit into `memory` are computed in each pass.
     """
 
     rows: int
@@ -89,18 +89,18 @@ class Costs:
         """Return the cost of passes with all rows as centres."""
         pairs = float(self.rows**2)
         if 4 * pairs <= self.memory:
-            work = 0.5 * self._value * pairs + EIGENPRO_PASSES * self._kept * pairs
+            work = 0.5 * self._value * pairs + EIGENPRO_PASSES * self._cached * pairs
             return self._cost(work, int(4 * pairs))
-        return self._cost(EIGENPRO_PASSES * (self._value + self._kept) * pairs, 0)
+        return self._cost(EIGENPRO_PASSES * (self._value + self._cached) * pairs, 0)
 
     def nystroem(self, centers: int) -> Cost:
-        """Return the cost of passes with so many centres, and of two Cholesky factors."""
+        """Return the cost of passes with some centres, and of two Cholesky factors."""
         pairs = float(self.rows * centers)
-        kept = 4 * pairs + 12 * centers**2 <= self.memory
-        passes = 1 if kept else NYSTROEM_PASSES
-        work = passes * self._value * pairs + NYSTROEM_PASSES * self._kept * pairs
+        cached = 4 * pairs + 12 * centers**2 <= self.memory
+        passes = 1 if cached else NYSTROEM_PASSES
+        work = passes * self._value * pairs + NYSTROEM_PASSES * self._cached * pairs
         work += (MULTIPLY_DOUBLE + 2 * MULTIPLY) * centers**3 / 3
-        return self._cost(work, int(4 * pairs * kept) + 12 * centers**2)
+        return self._cost(work, int(4 * pairs * cached) + 12 * centers**2)
 
     def binning(self, grids: int) -> Cost:
         """Return the cost of bins and of products with them."""
@@ -109,26 +109,26 @@ class Costs:
         return self._cost(work, int(4.5 * entries))
 
     def search(self) -> Cost:
-        """Return the cost of a search for scales: rounds of two trials a column."""
+        """Return the cost of a search for scales: rounds of two trials per column."""
         trials = SEARCH_ROUNDS * 2 * min(self.columns, 128)
         entries = 16.0 * min(self.rows, 20_000)
         return self._cost(trials * entries * TRIAL_ENTRY, int(40 * entries))
 
     def doubly_stochastic(self) -> Cost:
-        """Return the cost of a hundred steps, or of two passes if those are more."""
+        """Return the cost of a hundred steps, or of two passes if that is more."""
         steps = max(SGD_STEPS, 2 * self.rows // 16_384)
         work = steps * 16_384 * 1024 * (FEATURE + MULTIPLY * (self.columns + 2048))
         return self._cost(work, 16 * self.rows * self.outputs)
 
     @property
     def _value(self) -> float:
-        """Nanoseconds for a value of the kernel."""
+        """Nanoseconds for a kernel value."""
         return MULTIPLY * self.columns + PROFILE
 
     @property
-    def _kept(self) -> float:
-        """Nanoseconds for the product of a kept value with the weights of all outputs."""
-        return KEPT + MULTIPLY * self.outputs
+    def _cached(self) -> float:
+        """Nanoseconds for the product of a cached value with the weights of all outputs."""
+        return CACHED + MULTIPLY * self.outputs
 
     def _cost(self, nanoseconds: float, memory: int) -> Cost:
         return Cost(NANOSECOND * nanoseconds / THREADS, memory)
@@ -136,13 +136,13 @@ class Costs:
 
 @dataclass(frozen=True)
 class PlanInputs:
-    """What the plan depends on: the rows, the kernel, the loss, memory and time.
+    """The facts on which the plan depends.
 
-    `costs` is None for streams of unknown length, `once` says that rows can be read only once,
-    `categories` that the kernel takes columns of text for numbers. `gain` measures on a sample by
-    what share four times as many centres lower the loss. An exact machine may take `seconds`.
-    `scaled`: column scales are learned; `stops_early`: held-out rows end the fit; `given`: the user
-    gave the kernel, so that bins may not choose another.
+    `costs` is None for streams of unknown length; `once`: rows can be read only once; `categories`:
+    the kernel would treat columns of text as numbers; `gain` returns the relative decrease of the
+    loss with four times as many centres, on a sample; `seconds`: the time limit of an exact
+    machine; `scaled`: column scales are learned; `stops_early`: rows are held out; `given`: the
+    user has given the kernel.
     """
 
     costs: Costs | None
@@ -151,7 +151,7 @@ class PlanInputs:
     kernel: Kernel
     loss: type[Any]
     gain: Callable[[], float]
-    seconds: float = PATIENCE
+    seconds: float = MOST_SECONDS
     scaled: bool = False
     stops_early: bool = False
     given: bool = False
@@ -163,7 +163,7 @@ class PlanInputs:
 
     @property
     def suits_bins(self) -> bool:
-        """Whether bins take the kernel, or may choose another."""
+        """Whether bins can represent the kernel, or choose another."""
         return not self.given or is_separable(self.kernel)
 
     def require_features(self) -> None:
@@ -177,7 +177,7 @@ class PlanInputs:
         )
 
     def require_bins(self) -> None:
-        """Refuse text that the kernel takes for numbers, unless bins can take its place."""
+        """Refuse columns of text that the kernel treats as numbers, unless bins can replace it."""
         if self.suits_bins:
             return
         raise ValueError(
@@ -189,9 +189,9 @@ class PlanInputs:
 
 @dataclass(frozen=True)
 class Plan:
-    """Features, solver and loss, the reason for them, and what they are expected to take.
+    """Features, solver and loss, the reason for them, and their expected cost.
 
-    `str(plan)` is a paragraph.
+    `str(plan)` describes it in a paragraph.
     """
 
     features: Any
@@ -202,7 +202,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """The expected time, 0 where it is unknown."""
+        """The expected time, 0 if it is unknown."""
         return 0.0 if self.cost is None else self.cost.seconds
 
     def __str__(self) -> str:
@@ -216,7 +216,7 @@ class Plan:
 
 
 def make_plan(features: Any, solver: Any, inputs: PlanInputs) -> Plan:
-    """Return what "auto" stands for, in the features, in the solver or in both."""
+    """Return the plan for features and solver, of which one or both may be "auto"."""
     if not is_auto(solver):
         chosen = _default_features(solver, inputs) if is_auto(features) else features
         return Plan(chosen, solver, "so it was asked for", _cost(chosen, solver, inputs.costs))
@@ -228,7 +228,7 @@ def make_plan(features: Any, solver: Any, inputs: PlanInputs) -> Plan:
 
 
 def _default_features(solver: Any, inputs: PlanInputs) -> Any:
-    """Return the default features of a solver; random ones are those of the kernel."""
+    """Return the default features of a solver; random features are those of the kernel."""
     by: Solver[Any] = Solver.resolve(solver)
     features = by.tags.default_features
     if features == "binning" and not inputs.suits_bins:
@@ -237,7 +237,7 @@ def _default_features(solver: Any, inputs: PlanInputs) -> Any:
 
 
 def _cost(features: Any, solver: Any, costs: Costs | None) -> Cost | None:
-    """Return the cost of features and solver that the user gave, None where it is unknown."""
+    """Return the cost of given features and solver, None if it is unknown."""
     on: FeatureMap = FeatureMap.resolve(features)
     by: Solver[Any] = Solver.resolve(solver)
     if costs is None:
@@ -258,7 +258,7 @@ def _cost_on_centers(centers: Centers, solver: Solver[Any], costs: Costs) -> Cos
 
 
 def _solver_for(features: FeatureMap, inputs: PlanInputs) -> Any:
-    """Return the solver that suits the features: whole passes where rows can be read again."""
+    """Return the solver for the features, one of whole passes if rows can be read again."""
     smooth, quadratic = (issubclass(inputs.loss, kind) for kind in (Smooth, Quadratic))
     if isinstance(features, Binning):
         if inputs.once or not smooth:
@@ -311,7 +311,7 @@ def _method(inputs: PlanInputs) -> Plan:
 
 
 def _on_values(inputs: PlanInputs, costs: Costs) -> Plan:
-    """Return the first of these that is fast enough: all rows as centres, some, random features."""
+    """Return the first that is fast enough: all rows as centres, some, or random features."""
     kernel, many = (
         inputs.kernel,
         f"{costs.rows:,} rows are too many for a kernel function at each",
@@ -327,7 +327,7 @@ def _on_values(inputs: PlanInputs, costs: Costs) -> Plan:
 
 
 def _on_centers(inputs: PlanInputs, costs: Costs) -> Plan:
-    """Return all rows as centres, or some if more would gain little."""
+    """Return all rows as centres, or some if more would improve the loss little."""
     all_rows, some = costs.eigenpro(), costs.nystroem(CENTERS)
     if issubclass(inputs.loss, RoundedAbsolute):
         why = "the loss has kinks, which whole passes take better than single steps"

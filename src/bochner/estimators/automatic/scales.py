@@ -1,4 +1,4 @@
-"""Scales of columns: what a user may give, and those that are learned with kernel and ridge."""
+"""Column scales (ARD): given by the user, or learned together with kernel and ridge."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from bochner.validation import seed_of
 MANY_COLUMNS = 256  # for which a search takes long
 MOST_COLUMNS = 5_000
 BANDWIDTH_ROWS = 20_000
-FURTHEST = 1.0  # deviation: targets beyond have no more say in a search
-MOST_NUMBERS = 50_000_000  # of a sample: whatever the memory budget, since scales depend on it
+FURTHEST = 1.0  # deviation from the median, to which targets are clipped in a search
+MOST_NUMBERS = 50_000_000  # of a sample, for any memory budget, since scales depend on it
 
 
 def require_scales(scales: Any) -> None:
@@ -55,7 +55,7 @@ def scaled_kernel(kernel: Any, scales: Any) -> Kernel:
 
 
 def given_scales(scales: Any, columns: int) -> NDArray[np.float64]:
-    """Return the scales that a user gave, one for each column, or refuse them."""
+    """Return the validated scales of the user, one for each column."""
     found = np.asarray(scales, np.float64)
     if found.shape != (columns,):
         raise ValueError(
@@ -72,13 +72,13 @@ def describe_scales(scales: Any) -> str:
 
 
 def has_auto_bandwidth(kernel: Any) -> bool:
-    """Whether the bandwidth of a kernel is to be found on held-out rows."""
+    """Whether the bandwidth of a kernel is chosen on held-out rows."""
     return isinstance(kernel, Radial) and is_auto(kernel.bandwidth)
 
 
 @dataclass(frozen=True, eq=False)
 class TunedKernel:
-    """The kernel that a search found, `ridge` = alpha times the number of rows, and the search."""
+    """The result of a search: the kernel, and `ridge`, alpha times the number of rows."""
 
     tuned: Tuned | None
     kernel: Kernel
@@ -93,7 +93,7 @@ class TunedKernel:
 
 @dataclass(frozen=True)
 class KernelTuning:
-    """Learns kernel, column scales and ridge from a sample, where settings leave them open."""
+    """Learns the kernel, column scales and ridge that the user has not given from a sample."""
 
     settings: FitSettings
     source: DataSource
@@ -103,17 +103,17 @@ class KernelTuning:
     once: bool
 
     def run(self) -> TunedKernel | None:
-        """Return what a search finds, None where nothing is to be learned."""
+        """Return the result of the search, None if nothing is learned."""
         if self.learns_scales:
             return self._tune_scales()
-        return self._tune_bandwidth() if self._finds_bandwidth else None
+        return self._tune_bandwidth() if self._chooses_bandwidth else None
 
     @property
     def learns_scales(self) -> bool:
-        """Whether scales are learned: "auto" learns them where nothing speaks against it.
+        """Whether scales are learned.
 
-        Kernel, features and solver have to be "auto" as well, the loss smooth, rows many, columns
-        few, and all rows readable again.
+        "auto" learns them if kernel, features and solver are "auto" as well, the loss is smooth,
+        rows are many and can be read again, and columns are few.
         """
         scales = self.settings.scales
         if not is_auto(scales):
@@ -121,8 +121,8 @@ class KernelTuning:
         return self.source.n_columns <= MANY_COLUMNS and self._all_auto
 
     @property
-    def _finds_bandwidth(self) -> bool:
-        """Whether a bandwidth is found: it is "auto", or columns are too many for scales."""
+    def _chooses_bandwidth(self) -> bool:
+        """Whether a bandwidth is chosen: it is "auto", or columns are too many for scales."""
         if has_auto_bandwidth(self.settings.kernel):
             return True
         many = MANY_COLUMNS < self.source.n_columns <= MOST_COLUMNS and self.table is None
@@ -137,7 +137,7 @@ class KernelTuning:
         return every and rows is not None and rows > FEW_ROWS and not self.once
 
     def _tune_scales(self) -> TunedKernel:
-        """Search for scales on a sample; find the kernel and the ridge that go with them."""
+        """Search for scales on a sample; choose kernel and ridge for them."""
         began, settings = time.perf_counter(), self.settings
         tuning: Tuning = Tuning.resolve(settings.tuning)
         if not is_auto(settings.kernel):
@@ -151,10 +151,10 @@ class KernelTuning:
         return replace(found, seconds=time.perf_counter() - began)
 
     def _tune_bandwidth(self) -> TunedKernel:
-        """Find a kernel with its bandwidth and a ridge; scales only as far as gradients show them.
+        """Choose a kernel with its bandwidth and a ridge; gradients may scale columns for "auto".
 
-        A given kernel keeps its scales. The bandwidth of a Laplacian is found on bins of many rows,
-        that of other kernels by exact machines on few.
+        A given kernel keeps its scales. The bandwidth of a Laplacian is chosen with bins on many
+        rows, that of other kernels with exact machines on few rows.
         """
         began, settings = time.perf_counter(), self.settings
         seed = seed_of(settings.random_state)
@@ -181,22 +181,22 @@ class KernelTuning:
         return TunedKernel(None, kernel, ridge, time.perf_counter() - began)
 
     def _with_kernel(self, sample: Sample, tuned: Tuned, seed: int, late: bool) -> TunedKernel:
-        """Return the kernel that goes with the scales; if it is late, "auto" tries no other."""
+        """Return the kernel for the scales; if time is short, "auto" is the Laplacian."""
         given, scales = self.settings.kernel, tuned.scales
         given = given if isinstance(given, str) else self._given_kernel()
         tuning: Tuning = Tuning.resolve(self.settings.tuning)
         laplacian = TunedKernel(tuned, ColumnScaled(Laplacian(1.0), scales), tuned.ridge)
-        if _is_open_laplacian(given) or (is_auto(given) and (late or self._only_bins)):
+        if _is_laplacian_without_bandwidth(given) or (is_auto(given) and (late or self._only_bins)):
             return laplacian
         if is_auto(given):
-            # Scales that did not help one kernel are not to come back with another.
+            # Scales that do not help the Laplacian are not refined for another kernel.
             best = choose_kernel(
                 sample, scales, seed, tuning.linear_map, refine_scales=tuned.helped
             )
             if isinstance(best.inner, Laplacian):
                 return laplacian
             return TunedKernel(tuned, best.kernel, best.ridge)
-        if sample.categorical:  # exact machines would take categories for numbers
+        if sample.categorical:  # exact machines would treat categories as numbers
             if has_auto_bandwidth(given):
                 _refuse_categories(given, sample)
             return TunedKernel(tuned, scaled_kernel(given, scales), tuned.ridge)
@@ -204,12 +204,12 @@ class KernelTuning:
         return TunedKernel(tuned, best.kernel, best.ridge)
 
     def _given_kernel(self) -> Kernel:
-        """Return the given kernel, with its columns by their indices."""
+        """Return the given kernel, with indices in place of names of columns."""
         return Kernel.resolve(self.settings.kernel).with_column_indices(self.names)
 
     @property
     def _only_bins(self) -> bool:
-        """Whether features or solver, or columns of text, leave nothing but bins."""
+        """Whether features, solver or columns of text allow only bins."""
         features, solver = self.settings.features, self.settings.solver
         if not is_auto(features):
             return is_binning(features)
@@ -229,7 +229,7 @@ class KernelTuning:
         batch = source.sample(min(tuning.rows, most_rows), seed)
         categorical = self._categorical()
         coded = targets(batch)
-        assert coded.y is not None  # targets refuse a batch without
+        assert coded.y is not None  # targets refuse a batch without y
         X = batch.X
         if settings.scale is not None:
             X = Scaling.learn(source, settings.scale).without(categorical).rows(X)  # type: ignore[arg-type]
@@ -249,7 +249,7 @@ class KernelTuning:
 
     @property
     def _is_robust(self) -> bool:
-        """Whether outliers move the loss little."""
+        """Whether the loss is robust to outliers."""
         loss = self.settings.loss
         return not is_auto(loss) and isinstance(Loss.resolve(loss), RoundedAbsolute)
 
@@ -270,7 +270,7 @@ def _refuse_categories(kernel: Any, sample: Sample) -> None:
         )
 
 
-def _is_open_laplacian(kernel: Any) -> bool:
+def _is_laplacian_without_bandwidth(kernel: Any) -> bool:
     if isinstance(kernel, str):
         return kernel == "laplacian"
     return isinstance(kernel, Laplacian) and isinstance(kernel.bandwidth, str)
@@ -279,7 +279,7 @@ def _is_open_laplacian(kernel: Any) -> bool:
 def _without_outliers(y: NDArray[np.float64], weight: Any) -> NDArray[np.float64]:
     """Return targets clipped to a few deviations from their median.
 
-    A search compares squared errors, which a few outliers would decide.
+    A search compares squared errors, which a few outliers would dominate.
     """
     away = FURTHEST * deviations(y, weight)
     middle = np.array([quantile_of(column, 0.5, weight) for column in y.T])

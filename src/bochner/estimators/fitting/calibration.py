@@ -1,4 +1,4 @@
-"""Calibration: probabilities from a function that was not learned as their logarithms."""
+"""Calibration: probabilities from the decision function of a loss that is no likelihood."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from bochner.losses.classification import softmax
 
 Array = NDArray[np.float64]
 
-LEAST = 1e-3  # for f of size 1: where f tells nothing, its order is still kept
-NOISE = 1e-9  # differences between classes so much smaller than the scores are rounding
+LEAST = 1e-3  # the least factor of scores of size 1, so that p keeps the order of f
+NOISE = 1e-9  # of the scores: smaller differences between classes are rounding
 MOST_STEPS = 100
-NEGLIGIBLE = 1e-14  # the fall of the mean loss that a last step promises
-SUFFICIENT = 1e-4  # the share of its promise that a step has to keep (Lin, Lin and Weng)
+NEGLIGIBLE = 1e-14  # predicted decrease of the mean loss at which Newton stops
+SUFFICIENT = 1e-4  # of the predicted decrease, for a step to be accepted (Lin, Lin and Weng)
 
 
 @dataclass(frozen=True)
 class Calibration:
     """Probabilities p = q^power exp(slope f) / sum over the classes, learned from held-out rows.
 
-    q are the loss's own probabilities where it has some (the squared loss: (1 + f) / 2), else
-    power = 0; two classes have the columns -f/2 and f/2, so that p = 1 / (1 + exp(-slope f)) for
-    power 0. Both numbers are at least 0, and there is no constant for a class: p keeps the order
-    of f, so that the most probable class is the one that `predict` names. They maximise the
-    likelihood with Platt's targets: n rows of a class count as if one of n + 2 had another label,
-    which keeps the slope finite where no row is on the wrong side. Three or more classes share
-    the slope, and n is that of all of them.
+    q are the probabilities of the loss (the squared loss: (1 + f) / 2); for losses without them
+    power = 0. Two classes have the columns -f/2 and f/2, so that p = 1 / (1 + exp(-slope f)) for
+    power 0. Both numbers are at least 0, and classes have no constants: p keeps the order of f, so
+    that `predict` returns the most probable class. Slope and power maximise the likelihood with
+    Platt's targets: a row of a class with n rows has another label with probability 1 / (n + 2),
+    which keeps the slope finite if all rows are classified correctly. Three or more classes share
+    the slope, and n is the number of all rows.
 
     See Platt 1999, Probabilistic outputs for support vector machines, section 2.2; Lin, Lin and
     Weng 2007, A note on Platt's probabilistic outputs, for the method; Guo, Pleiss, Sun and
@@ -40,11 +40,11 @@ class Calibration:
     Parameters
     ----------
     slope : float
-        What f is multiplied by.
+        The factor of f.
     power : float
-        The exponent of the loss's own probabilities.
+        The exponent of q.
     rows : int
-        How many rows it was learned from; 0 means that p = q.
+        The number of held-out rows; 0 means that p = q.
 
     Examples
     --------
@@ -60,8 +60,8 @@ class Calibration:
 
     @classmethod
     def learn(cls, loss: Loss, held_out: Batch, f: NDArray[Any]) -> Calibration:
-        """Return the most likely one, given f at rows that it was not learned from."""
-        y, weight = _known(held_out)
+        """Return the calibration of maximum likelihood, given f at held-out rows."""
+        y, weight = _targets_and_weights(held_out)
         counted = weight > 0
         y, weight, f = y[counted], weight[counted], f[counted]
         targets, weight = _smoothed_targets(y, weight), weight / weight.sum()
@@ -73,7 +73,7 @@ class Calibration:
     def probabilities(self, loss: Loss, f: NDArray[Any]) -> NDArray[Any]:
         """Return the probability of each class, (rows, classes)."""
         if self.rows == 0:
-            assert isinstance(loss, Probabilistic)  # others offer none
+            assert isinstance(loss, Probabilistic)  # see `gives_probabilities`
             return loss.probabilities(f)
         factors = np.array([self.slope, self.power])
         scores = _scores(loss, f)
@@ -84,11 +84,11 @@ UNCALIBRATED = Calibration()
 
 
 def is_likelihood(loss: Loss) -> bool:
-    """Whether a loss of labels is minus the logarithm of a likelihood: a parabola never is."""
+    """Whether a loss of labels is minus the logarithm of a likelihood."""
     return isinstance(loss, Probabilistic) and not isinstance(loss, Quadratic)
 
 
-def _known(held_out: Batch) -> tuple[Array, Array]:
+def _targets_and_weights(held_out: Batch) -> tuple[Array, Array]:
     """Return the columns of y and the weights."""
     assert held_out.y is not None  # targets were coded
     weight = np.ones(len(held_out)) if held_out.weight is None else held_out.weight
@@ -96,7 +96,7 @@ def _known(held_out: Batch) -> tuple[Array, Array]:
 
 
 def _scores(loss: Loss, f: NDArray[Any]) -> Array:
-    """Return what is to be multiplied: f and perhaps log q, (1 or 2, rows, classes)."""
+    """Return f, and log q if the loss has probabilities, (1 or 2, rows, classes)."""
     f = f.astype(np.float64)
     columns = np.hstack([-f / 2, f / 2]) if f.shape[1] == 1 else f
     if not isinstance(loss, Probabilistic):
@@ -105,11 +105,11 @@ def _scores(loss: Loss, f: NDArray[Any]) -> Array:
 
 
 def _of_size_one(scores: Array, weight: Array) -> tuple[Array, Array]:
-    """Return what scores say of classes, with mean square 1 over the rows, and the sizes."""
+    """Return centred scores with mean square 1 over the rows, and their sizes."""
     centred = scores - scores.mean(axis=2, keepdims=True)
     sizes = np.sqrt(np.einsum("i,jik->j", weight, centred**2))
-    mute = sizes <= NOISE * np.abs(scores).max(axis=(1, 2))
-    sizes[mute], centred[mute] = 1.0, 0.0
+    constant = sizes <= NOISE * np.abs(scores).max(axis=(1, 2))
+    sizes[constant], centred[constant] = 1.0, 0.0
     return centred / sizes[:, None, None], sizes
 
 
@@ -125,14 +125,14 @@ def _smoothed_targets(y: Array, weight: Array) -> Array:
 
 
 def _effective_rows(weight: Array) -> float:
-    """Return (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling): the scale of weights is free."""
+    """Return (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling), for weights of any scale."""
     return float(weight.sum() ** 2 / (weight**2).sum()) if len(weight) > 0 else 0.0
 
 
 def _factors(scores: Array, targets: Array, weight: Array) -> Array:
-    """Return the factors from 0 on, not all of them 0, with the least loss.
+    """Return the non-negative factors, not all 0, with the least loss.
 
-    The loss is convex: if its minimum lies outside, the least one inside is on an edge.
+    The loss is convex: if its minimum has a negative factor, the constrained one is on an edge.
     """
     free = _newton(scores, targets, weight)
     if (free >= 0).all() and free.max() >= LEAST:
@@ -145,7 +145,7 @@ def _factors(scores: Array, targets: Array, weight: Array) -> Array:
 
 
 def _newton(scores: Array, targets: Array, weight: Array) -> Array:
-    """Return the factors with the least loss, by Newton steps that are halved until it falls."""
+    """Return the factors with the least loss, by Newton steps with backtracking."""
     factors = np.zeros(len(scores))
     for _ in range(MOST_STEPS):
         gradient, hessian = _derivatives(factors, scores, targets, weight)
@@ -176,7 +176,7 @@ def _loss(factors: Array, scores: Array, targets: Array, weight: Array) -> float
 def _derivatives(
     factors: Array, scores: Array, targets: Array, weight: Array
 ) -> tuple[Array, Array]:
-    """Return the gradient and the Hessian, with a tiny ridge for scores that are alike."""
+    """Return the gradient and the Hessian, with a tiny ridge for collinear scores."""
     p = softmax(_combined(factors, scores))
     centred = scores - np.einsum("ik,jik->ji", p, scores)[:, :, None]
     gradient = np.einsum("i,ik,jik->j", weight, p - targets, scores)
@@ -186,7 +186,7 @@ def _derivatives(
 
 
 def gives_probabilities(estimator: Any) -> bool:
-    """Whether a classifier has probabilities, or will have them after a fit."""
+    """Whether a classifier has probabilities, or has them after a fit."""
     fitted = vars(estimator)
     if "calibration_" in fitted and fitted["calibration_"].rows > 0:
         return True

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,8 +28,8 @@ from bochner.estimators.gaussian_process.fit import (
 )
 from bochner.estimators.gaussian_process.options import ProcessOptions
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, prepare_setup
-from bochner.estimators.inputs.schemas import SourceScore, joined
-from bochner.estimators.inputs.validation import InputValidation, is_stream
+from bochner.estimators.inputs.schemas import concatenated
+from bochner.estimators.inputs.validation import InputValidation, NumericRegressor, is_stream
 from bochner.features import Basis, FeatureMap
 from bochner.kernels import Kernel
 from bochner.posterior import FeatureSums, FitLimits, Posterior, Units
@@ -116,7 +115,7 @@ class GaussianProcessParameters(InputValidation):
         require_memory(self.memory_budget)
         if isinstance(self.scales, str):
             require_one_of("scales", self.scales, ("auto", "learn", "equal"))
-        scaled_kernel(self._meant("kernel"), self.scales).check()
+        scaled_kernel(self._value_of("kernel"), self.scales).check()
 
     def _options(self, seed: int) -> ProcessOptions:
         """Return the parameters of the fit as a record."""
@@ -147,18 +146,12 @@ class GaussianProcessParameters(InputValidation):
         seconds = self.max_seconds if timed else None
         return FitLimits(self.max_passes, seconds, self.tol, callbacks, began)
 
-    def _meant(self, name: str) -> Any:
-        """Return the value of a parameter, with a default for "auto" that needs no rows."""
-        given = getattr(self, name)
-        return default_kernel(self.features) if name == "kernel" and is_auto(given) else given
-
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        return self._numbers(X, y, reset=reset, least=least)
+    def _default_kernel(self) -> Any:
+        return default_kernel(self.features)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        tags.target_tags.single_output = tags.target_tags.multi_output = True
         return tags
 
 
@@ -182,7 +175,7 @@ def has_likelihood(estimator: GaussianProcessParameters) -> bool:
     return True
 
 
-class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParameters):  # type: ignore[misc]
+class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
     r"""Gaussian process regression on data of any size: a mean and its standard deviation.
 
     f ~ GP(mean of y, k), y_i = f(x_i) + e_i with e_i ~ N(0, noise / w_i), w_i the rows' weights.
@@ -196,50 +189,51 @@ class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParamete
 
     Parameters
     ----------
-    kernel : str or Kernel
-        As for `KernelRegressor`. "auto" is amplitude * Gaussian (Laplacian for bins) with a scale
+    kernel : str or Kernel, default="auto"
+        As in `KernelRegressor`. "auto" is amplitude * Gaussian (Laplacian for bins) with a scale
         for each column, all of maximum likelihood on a sample. Any other kernel is used as given,
-        a median bandwidth computed from the rows, unless `scales` asks for more.
-    noise : float or "auto"
+        with a median bandwidth computed from the rows, unless `scales` are learned.
+    noise : float or "auto", default="auto"
         The variance of the noise, in the units of y squared. "auto": of maximum likelihood, with
         variance="features" on all rows. The noise is at least 1e-8 k(x, x) times the mean weight,
         so that equal rows with zero noise and different targets give their mean.
-    variance : "features", "operator" or "functions"
+    variance : "features", "operator" or "functions", default="features"
         "features": the closed form for D features; time rows D^2, memory D^2, one pass, also over
         streams. "operator": an operator over random features, fitted by `solver` (appendix D of
         the paper); at most 8,192 features. "functions": `predict` fits a function for each test
         row by `solver`; the model stores the training rows.
-    features : str or FeatureMap
-        As for `KernelRegressor`. "auto": all rows as centres up to 1,500 rows, which is exact, else
+    features : str or FeatureMap, default="auto"
+        As in `KernelRegressor`. "auto": all rows as centres up to 1,500 rows, which is exact, else
         1,500 of them; 2,048 random features in `partial_fit`; 1,024 for an operator; the solver's
         default features for functions (2,048 if they are random).
-    solver : str or Solver
+    solver : str or Solver, default="auto"
         For "operator" ("auto": doubly stochastic gradients with `Preconditioned(caution=0)`, which
         converges to the minimum on the training rows, and one block of all features) and
         "functions" ("auto": "direct" up to 3,000 rows, else "nystroem").
-    scale : None, "standard" or "range"
-        How columns are scaled before the kernel is evaluated.
-    scales : "auto", "learn", "equal", None or array-like of n_columns numbers
-        What columns are divided by. "learn": a scale of maximum likelihood for each column,
-        "equal": one for all columns; both with an amplitude. "auto" learns them if `kernel` is
-        "auto" (one for all if there are more than 256 columns).
-    normalize_y : bool
+    scale : None, "standard" or "range", default=None
+        As in `KernelRegressor`.
+    scales : "auto", "learn", "equal", None or array-like of n_columns numbers, default="auto"
+        The numbers by which columns are divided before the kernel is evaluated (ARD). "learn": a
+        scale of maximum likelihood for each column, "equal": one for all columns; both with an
+        amplitude. "auto" learns them if `kernel` is "auto" (one for all if there are more than 256
+        columns).
+    normalize_y : bool, default=True
         Whether the mean of each output is subtracted and the rest divided by its standard
         deviation: then the prior variance of f is k(x, x) times the variance of y. A constant
         output is divided by 1.
-    likelihood_rows : int
-        Rows of the sample on which the likelihood is maximised; the time is their cube.
-    max_passes : int or None
-        A limit for the solver; a warning says if it has not converged by then.
-    max_seconds : float or None
-        A limit for `fit`, which ends after the current batch, and for each 1,024 functions that
-        `predict` fits. With variance="features" the posterior is then that of the rows seen so
-        far, in random order for arrays, and a warning says how many these are.
-    tol : float
+    likelihood_rows : int, default=1000
+        The number of rows of the sample on which the likelihood is maximised; the time is cubic.
+    max_passes : int or None, default=None
+        The largest number of passes over the rows. A fit that has not converged by then warns.
+    max_seconds : float or None, default=None
+        The time limit of `fit`, which ends after the current batch, and of each 1,024 functions
+        that `predict` fits. With variance="features" the posterior is then that of the rows read
+        so far, in random order for arrays, and a warning gives their number.
+    tol : float, default=0.001
         For stochastic solvers: a fit ends when the training loss falls by less than this fraction
         of its first value in several passes; 0 means that only limits end it.
     n_jobs, memory_budget, random_state, callbacks, verbose
-        As for `KernelRegressor`; for "functions" `predict` calls the callbacks, too.
+        As in `KernelRegressor`; for "functions" `predict` calls the callbacks, too.
 
     Attributes
     ----------
@@ -252,7 +246,18 @@ class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParamete
     basis_ : Basis
         The features.
     n_iter_, history_, stopped_because_
-        As for `KernelRegressor`; with variance="features" there is no loss.
+        As in `KernelRegressor`; with variance="features" there is no loss.
+
+    See Also
+    --------
+    KernelRegressor : Regression without standard deviations, with other losses.
+    KernelQuantileRegressor : Quantiles, also for noise that is not normal.
+    sklearn.gaussian_process.GaussianProcessRegressor : Exact regression for few rows.
+
+    Notes
+    -----
+    With variance="features" and at most 1,500 rows the result is exact by default. docs/methods.md
+    derives the three kinds of variance.
 
     Examples
     --------
@@ -325,7 +330,7 @@ class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParamete
         if return_std and return_cov:
             raise ValueError("At most one of return_std and return_cov can be asked for.")
         if is_stream(X) and not return_cov:
-            return joined(self.predict(rows, return_std) for rows in self._checked(X))
+            return concatenated(self.predict(rows, return_std) for rows in self._validated_parts(X))
         rows, limits, targets = self._rows(X), self._limits(), self._setup.targets
         posterior, found = with_limits(self.posterior_, limits), None
         with threads(self.n_jobs):
@@ -367,8 +372,7 @@ class KernelGaussianProcess(SourceScore, RegressorMixin, GaussianProcessParamete
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return self._setup.rows(X)
+        return self._setup.rows(self._validated(X, reset=False))
 
     def _report_end(self, limits: FitLimits, what: str, rows: int | None = None) -> None:
         """Raise KeyboardInterrupt after a Ctrl-C, or warn of a limit that ended a fit."""

@@ -26,8 +26,8 @@ def choose_kernel_and_noise(
 ) -> tuple[Kernel, float]:
     """Return the kernel and the noise of greatest likelihood on a sample of coded rows.
 
-    What the options give is returned as it is. A noise that is searched for is in variances of the
-    targets if these are normalised.
+    A given kernel or noise is returned unchanged. A fitted noise is in variances of the targets if
+    these are normalised.
     """
     mode, noise = options.learned_scales(source.n_columns), options.given_noise
     if mode is None and noise is not None:

@@ -23,7 +23,7 @@ RIDGE = 1e-7  # beside noise / rows
 
 @dataclass(frozen=True, eq=False)
 class ProcessOptions:
-    """The parameters of `KernelGaussianProcess`, the seed, and what is known of the columns."""
+    """The parameters of `KernelGaussianProcess`, the seed, and the names and table of columns."""
 
     kernel: Any
     noise: float | str
@@ -51,7 +51,7 @@ class ProcessOptions:
         return None if is_auto(self.noise) else float(self.noise)
 
     def kernel_on(self, features: FeatureMap) -> Kernel:
-        """Return the kernel with given scales and its columns by number, or refuse it."""
+        """Return the kernel with given scales and with indices of columns; refuse "precomputed"."""
         kernel = default_kernel(features) if is_auto(self.kernel) else self.kernel
         kernel = scaled_kernel(kernel, self.scales)
         if isinstance(kernel, Precomputed):

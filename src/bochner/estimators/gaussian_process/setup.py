@@ -59,7 +59,7 @@ class GaussianProcessSetup(RowCoding, Validated):
 
 
 def prepare_setup(options: ProcessOptions, source: DataSource, part: bool) -> GaussianProcessSetup:
-    """Choose kernel, features and noise by a sample; `part` if more rows follow in other calls."""
+    """Choose kernel, features and noise by a sample; `part` if more rows follow in later calls."""
     if options.variance != "features":
         require_known_length(source, options.variance)
     y = source.sample(1).y

@@ -1,1 +1,1 @@
-"""What users give as rows and targets becomes checked sources of numbers."""
+"""Validation of rows and targets, which become sources of numbers."""

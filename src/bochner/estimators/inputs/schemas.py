@@ -1,4 +1,4 @@
-"""Files: what an estimator takes from the schema of a file, and the rows of sources it predicts."""
+"""Columns of the fitted rows, rows of files and other sources, and targets for scores."""
 
 from __future__ import annotations
 
@@ -13,95 +13,95 @@ from bochner.data import DataSource, FileSource, Filling, RandomAccess, Schema, 
 from bochner.data.files.file_source import FileStream
 from bochner.estimators.inputs.tables import Table
 
-WALKED_ROWS = 65_536  # at a time
-MIXED_BYTES = 1 << 26
-MOST_MIXED, FEWEST_MIXED = 65_536, 1_024  # rows
+SCORED_ROWS = 65_536  # at a time
+BUFFER_BYTES = 1 << 26
+FEWEST_BUFFERED, MOST_BUFFERED = 1_024, 65_536  # rows
 
 
 @dataclass(frozen=True, eq=False)
-class CheckedRows:
-    """Rows that are numbers already, without missing ones; they need no check."""
+class FittedColumns:
+    """The columns of the rows of a fit: their number, names, categories and replacements for NaN.
 
-    rows: Any
-
-
-def table_of(schema: Schema) -> Table | None:
-    """Return how data frames with these columns become numbers, None if they are numbers."""
-    return Table(schema.names, schema.categories) if schema.categorical else None
-
-
-def settle_columns(estimator: Any, given: Any, source: DataSource, learned_rows: int) -> None:
-    """Take columns, categories and fillings from a file's schema, or from rows of a source."""
-    for name in ("feature_names_in_", "schema_"):
-        estimator.__dict__.pop(name, None)
-    estimator.n_features_in_ = source.n_columns
-    if not isinstance(given, FileSource):
-        estimator._table, estimator._filling = None, Filling.learn(source.sample(learned_rows).X)
-        return
-    schema = estimator.schema_ = given.schema
-    estimator._table, estimator._filling = table_of(schema), Filling(np.array(schema.filling))
-    if schema.named:
-        estimator.feature_names_in_ = np.array(schema.names, dtype=object)
-
-
-def require_columns(estimator: Any, given: Any, source: DataSource) -> None:
-    """Refuse rows of other columns than the fit's, and files whose categories are numbered anew."""
-    name = type(estimator).__name__
-    if source.n_columns != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {source.n_columns} columns, but {name} was fitted with "
-            f"{estimator.n_features_in_}. Give the same columns."
-        )
-    if not isinstance(given, FileSource):
-        return
-    schema, known = given.schema, schema_of(estimator)
-    same = schema.categories == known.categories
-    if not same or (schema.named and known.named and schema.names != known.names):
-        raise ValueError(
-            f"The file's columns or categories are not those that {name} was fitted with. Read it "
-            "as the rows of the fit were read: open_source(path, schema=model.schema_)."
-        )
-
-
-def with_parts_mixed(given: Any) -> Any:
-    """Return rows of files that are not kept with their parts in a new order each pass."""
-    return given.mixed() if isinstance(given, FileStream) else given
-
-
-def mixed(given: Any, source: DataSource) -> DataSource:
-    """Return rows to learn from: those of a file that are not kept go through a buffer.
-
-    Files are often sorted, and steps on rows that are alike lead astray.
+    `table` maps categories to numbers, None if all columns are numbers. `schema` is that of the
+    file of the fit, None for other rows.
     """
-    if not isinstance(given, FileSource) or isinstance(given, RandomAccess) or given.once:
-        return source
-    rows = MIXED_BYTES // (8 * source.n_columns)
-    return shuffled(source, min(MOST_MIXED, max(FEWEST_MIXED, rows)))
+
+    count: int
+    names: NDArray[Any] | None
+    table: Table | None
+    filling: Filling
+    schema: Schema | None = None
+
+    @classmethod
+    def learn(cls, given: Any, source: DataSource, learned_rows: int) -> FittedColumns:
+        """Return the columns of a file by its schema, those of other sources by a sample."""
+        if not isinstance(given, FileSource):
+            filling = Filling.learn(source.sample(learned_rows).X)
+            return cls(source.n_columns, None, None, filling)
+        schema = given.schema
+        table = Table(schema.names, schema.categories) if schema.categorical else None
+        names = np.array(schema.names, dtype=object) if schema.named else None
+        return cls(source.n_columns, names, table, Filling(np.array(schema.filling)), schema)
+
+    def as_schema(self) -> Schema:
+        """Return the schema by which files with these columns are read."""
+        if self.schema is not None:
+            return self.schema
+        named = self.names is not None
+        return Schema(
+            tuple(map(str, range(self.count) if self.names is None else self.names)),
+            (None,) * self.count if self.table is None else self.table.categories,
+            missing="own",
+            filling=tuple(self.filling.values.tolist()),
+            named=named,
+        )
+
+    def require(self, given: Any, source: DataSource, owner: str) -> None:
+        """Refuse other columns, and files whose categories have other numbers."""
+        if source.n_columns != self.count:
+            raise ValueError(
+                f"X has {source.n_columns} columns, but {owner} was fitted with "
+                f"{self.count}. Give the same columns."
+            )
+        if not isinstance(given, FileSource):
+            return
+        schema, known = given.schema, self.as_schema()
+        same = schema.categories == known.categories
+        if not same or (schema.named and known.named and schema.names != known.names):
+            raise ValueError(
+                f"The file's columns or categories are not those that {owner} was fitted with. "
+                "Read it as the rows of the fit were read: open_source(path, schema=model.schema_)."
+            )
 
 
 def schema_of(estimator: Any) -> Schema:
     """Return the schema by which files are read for a fitted estimator.
 
     It is `schema_` after a fit to files. After a fit to arrays or data frames it has the names of
-    the columns, their categories and what stands for missing numbers, but no targets.
+    the columns, their categories and the replacements for missing numbers, but no targets.
     """
-    if "schema_" in estimator.__dict__:
-        return estimator.schema_  # type: ignore[no-any-return]
-    table: Table | None = estimator._table
-    columns = int(estimator.n_features_in_)
-    named = "feature_names_in_" in estimator.__dict__
-    names = estimator.feature_names_in_ if named else range(columns)
-    return Schema(
-        tuple(map(str, names)),
-        (None,) * columns if table is None else table.categories,
-        missing="own",
-        filling=tuple(estimator._filling.values.tolist()),
-        named=named,
-    )
+    columns: FittedColumns = estimator._columns
+    return columns.as_schema()
 
 
-def joined(parts: Iterable[Any]) -> Any:
-    """Return the predictions of parts of the rows one after the other, or tuples of such."""
+def with_shuffled_parts(given: Any) -> Any:
+    """Return a file that is read in parts with the parts in a new order each pass."""
+    return given.mixed() if isinstance(given, FileStream) else given
+
+
+def with_shuffled_rows(given: Any, source: DataSource) -> DataSource:
+    """Return training rows: those of a file that is not in memory pass a shuffling buffer.
+
+    Files are often sorted, and stochastic gradients need batches of unlike rows.
+    """
+    if not isinstance(given, FileSource) or isinstance(given, RandomAccess) or given.once:
+        return source
+    rows = BUFFER_BYTES // (8 * source.n_columns)
+    return shuffled(source, min(MOST_BUFFERED, max(FEWEST_BUFFERED, rows)))
+
+
+def concatenated(parts: Iterable[Any]) -> Any:
+    """Return the predictions, arrays or tuples of arrays, of consecutive parts of the rows."""
     parts = list(parts)
     if not parts:
         raise ValueError("There must be at least one row to predict; the source has none (left).")
@@ -110,9 +110,9 @@ def joined(parts: Iterable[Any]) -> Any:
     return np.concatenate(parts)
 
 
-def targets_of(source: DataSource) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    """Return all targets and weights of a source, to judge predictions by."""
-    batches = list(source.batches(WALKED_ROWS))
+def read_targets(source: DataSource) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Return all targets and weights of a source."""
+    batches = list(source.batches(SCORED_ROWS))
     y = [batch.y for batch in batches if batch.y is not None]
     if not y:
         raise ValueError(
@@ -123,14 +123,14 @@ def targets_of(source: DataSource) -> tuple[NDArray[Any], NDArray[np.float64] | 
     return np.concatenate(y), np.concatenate(weight) if weight else None
 
 
-class SourceScore:
-    """A `score` that takes sources, which bring their own targets, too."""
+class SourceScoreMixin:
+    """Lets `score` take a source with targets in place of X and y."""
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return how good predictions are, as scikit-learn judges them.
+        """Return scikit-learn's score: accuracy for classifiers, R^2 for regressors.
 
         X and y are arrays, or X is a source with targets.
         """
         if isinstance(X, DataSource):
-            y, sample_weight = targets_of(X)
+            y, sample_weight = read_targets(X)
         return float(super().score(X, y, sample_weight))  # type: ignore[misc]

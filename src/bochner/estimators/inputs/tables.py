@@ -1,4 +1,4 @@
-"""Tables: data frames with text become arrays of numbers, at predict in the same way as at fit."""
+"""Tables: data frames with text become arrays of numbers, in the same way at fit and predict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array, check_X_y
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 NUMBERS = (Real, Decimal, np.bool_)
 NUMBERS_AND_TEXT = (*NUMBERS, str)
@@ -34,7 +35,7 @@ class Frame(Protocol):
 
 
 def has_categories(X: Any) -> bool:
-    """Tell a data frame with a column of text, or of anything else but numbers, from other rows.
+    """Whether X is a data frame with a column of text, or of anything else but numbers.
 
     >>> import pandas as pd
     >>> has_categories(pd.DataFrame({"tree": ["oak", "ash"]})), has_categories([[1.0], [2.0]])
@@ -45,12 +46,11 @@ def has_categories(X: Any) -> bool:
 
 @dataclass(frozen=True)
 class Table:
-    """How a data frame becomes an array: numbers as they are, categories as whole numbers.
+    """The mapping of a data frame to an array, in which categories are whole numbers.
 
-    A category becomes its place 0, 1, ... among the sorted categories of its column; one that was
-    not there when the table was learned becomes the number of categories, unlike all of them.
-    Categories are compared by their text, in which whole numbers have no fraction: 1, 1.0 and "1"
-    are one category.
+    A category becomes its index 0, 1, ... among the sorted categories of its column; a category
+    that the table has not learned becomes the number of categories. Categories are compared as
+    text, in which whole numbers have no fraction: 1, 1.0 and "1" are one category.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Table:
 
     @classmethod
     def learn(cls, frame: Any) -> Table:
-        """Return the table of a data frame's columns; its numbers are looked at by `encode`."""
+        """Return the table of a data frame's columns; `encode` validates its numbers."""
         _require_frame(frame)
         names = tuple(frame.columns)
         _refuse_duplicates(names)
@@ -85,22 +85,22 @@ class Table:
 
     @property
     def categorical(self) -> tuple[int, ...]:
-        """The places of the columns of categories."""
+        """The indices of the columns of categories."""
         return tuple(j for j, known in enumerate(self.categories) if known is not None)
 
     def encode(self, frame: Any) -> NDArray[np.floating[Any]]:
         """Return the rows as numbers, in float32 if all columns of numbers are, else in float64."""
         _require_frame(frame)
         self._require_names(tuple(frame.columns))
-        columns = list(map(_encoded, _columns(frame), self._places))
+        columns = list(map(_encoded, _columns(frame), self._codes))
         numbers = {column.dtype for column in columns if column.dtype.kind == "f"}
         dtype = np.float32 if numbers == {np.dtype(np.float32)} else np.float64
         return np.stack(columns, axis=1, dtype=dtype)
 
     @cached_property
-    def _places(self) -> tuple[dict[str, int] | None, ...]:
+    def _codes(self) -> tuple[dict[str, int] | None, ...]:
         return tuple(
-            None if known is None else {text: place for place, text in enumerate(known)}
+            None if known is None else {text: code for code, text in enumerate(known)}
             for known in self.categories
         )
 
@@ -119,19 +119,41 @@ class Table:
         )
 
 
-def validate_table(
-    estimator: Any, table: Table, X: Any, y: Any = "no_validation", **checks: Any
-) -> Any:
-    """Do what scikit-learn's `validate_data` does, for a data frame with categories."""
-    X = table.encode(X)
-    estimator.n_features_in_ = X.shape[1]
-    estimator.feature_names_in_ = np.array(table.names, dtype=object)
-    return check_array(X, **checks) if isinstance(y, str) else check_X_y(X, y, **checks)
+class TableInput(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose rows may be data frames with categories.
+
+    `_table` maps the data frame to numbers, None for other rows.
+    """
+
+    _table: Table | None = None
+
+    @property
+    def _names(self) -> NDArray[Any] | None:
+        """The names of the columns, if they have any."""
+        return self.__dict__.get("feature_names_in_")
+
+    def _learn_table(self, X: Any) -> None:
+        self._table = Table.learn(X) if has_categories(X) else None
+
+    def _validated_arrays(
+        self, X: Any, y: Any = "no_validation", *, reset: bool, **checks: Any
+    ) -> Any:
+        """Do what scikit-learn's `validate_data` does, also for a data frame with categories.
+
+        Rows may be sparse, in float64 or float32.
+        """
+        checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]} | checks
+        if self._table is None:
+            return validate_data(self, X, y, reset=reset, **checks)
+        X = self._table.encode(X)
+        self.n_features_in_ = X.shape[1]
+        self.feature_names_in_ = np.array(self._table.names, dtype=object)
+        return check_array(X, **checks) if isinstance(y, str) else check_X_y(X, y, **checks)
 
 
 @dataclass(frozen=True)
 class FrameColumn:
-    """One column of a data frame: its name, its cells, and whether its dtype says category."""
+    """A column of a data frame: its name, its cells, and whether its dtype is categorical."""
 
     name: Hashable
     cells: NDArray[Any]
@@ -146,7 +168,7 @@ class FrameColumn:
 
     @property
     def is_number(self) -> bool:
-        """Whether there are only numbers and missing values, in whatever dtype."""
+        """Whether there are only numbers and missing values, in any dtype."""
         return not self.declared and not self._others(NUMBERS)
 
     def categories(self) -> tuple[str, ...] | None:
@@ -161,7 +183,7 @@ class FrameColumn:
         return numbers
 
     def texts(self) -> list[str]:
-        """Return the cells as text; what is missing is a category of that name."""
+        """Return the cells as text, "missing" where there is none."""
         self._require(
             NUMBERS_AND_TEXT,
             "numbers or text. Turn the column into numbers (a date into days since a fixed day), "
@@ -190,14 +212,14 @@ class FrameColumn:
         others = self._others(allowed)
         if others:
             raise ValueError(
-                f"FrameColumn {self.name!r} holds {', '.join(others)}, but must hold {wanted}"
+                f"Column {self.name!r} holds {', '.join(others)}, but must hold {wanted}"
             )
 
     def _refuse_infinity(self, numbers: NDArray[np.floating[Any]]) -> None:
         bad = np.isinf(numbers)
         if bad.any():
             where = f"the first in row {bad.argmax()} (counted from 0)"
-            message = f"FrameColumn {self.name!r} has {bad.sum()} infinite value(s), {where}."
+            message = f"Column {self.name!r} has {bad.sum()} infinite value(s), {where}."
             raise ValueError(f"{message} Fill in others, or drop those rows.")
 
 
@@ -206,16 +228,16 @@ def _columns(frame: Any) -> Iterator[FrameColumn]:
         yield FrameColumn(name, np.asarray(frame[name]), str(dtype) == "category")
 
 
-def _encoded(column: FrameColumn, places: dict[str, int] | None) -> NDArray[Any]:
-    if places is None:
+def _encoded(column: FrameColumn, codes: dict[str, int] | None) -> NDArray[Any]:
+    if codes is None:
         return column.numbers()
     # Hashing the texts is several times as fast as np.unique, which sorts all rows.
-    found = map(places.get, column.texts(), repeat(len(places)))
+    found = map(codes.get, column.texts(), repeat(len(codes)))
     return np.fromiter(found, np.int64, len(column.cells))
 
 
 def _fits(kind: type, allowed: tuple[type, ...]) -> bool:
-    # NumPy counts spans of time among the whole numbers.
+    # NumPy makes timedelta64 a subclass of its integers.
     is_allowed = issubclass(kind, allowed) and not issubclass(kind, np.timedelta64)
     return is_allowed or kind.__name__ in MISSING
 

@@ -1,4 +1,4 @@
-"""Targets: the coding of y as the columns that a loss works on, and back."""
+"""Targets: the coding of y as columns for a loss, and the way back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bochner.records import Validated, require_sound
 
 COUNTED_ROWS = 65_536  # at a time
 MOST_OUTPUTS = 1 << 31
-LARGEST = 1e37  # that single precision holds, with room for a sum
+LARGEST = 1e37  # in single precision, with a margin for sums
 
 
 def class_counts(
@@ -85,25 +85,25 @@ def _from_dict(class_weight: dict[Any, Any], labels: NDArray[Any]) -> NDArray[np
 
 
 class TargetLearner(ABC):
-    """Reads the targets of a source once, and codes them for any loss."""
+    """Reads the targets of a source once, and returns their coding for any loss."""
 
     @abstractmethod
     def observe(self, source: DataSource, classes: Any) -> Callable[[Loss], Targets]:
-        """Return the coding of the targets in a source, for the loss that it is asked for."""
+        """Return a function from a loss to the coding of the targets of a source."""
 
     @property
     def recipe(self) -> str:
-        """What of the estimator's parameters the coding depends on, as text."""
+        """The parameters of the estimator on which the coding depends, as text."""
         return ""
 
     def without_weights(self) -> TargetLearner:
-        """Return a learner of targets that all count the same."""
+        """Return a learner of targets without weights."""
         return self
 
 
 @dataclass(frozen=True)
 class NumberLearner(TargetLearner):
-    """Learns the coding of numbers; `quantiles` is how many of them the pinball loss has."""
+    """Learns the coding of numbers; `quantiles` is the number of quantiles of the pinball loss."""
 
     estimator: str
     quantiles: int | None = None
@@ -120,7 +120,7 @@ class NumberLearner(TargetLearner):
             )
         if y is None:
             raise ValueError(f"{self.estimator} needs targets: give y, or blocks (X, y).")
-        # Scales are learned from the targets themselves, by the squared loss.
+        # The search for scales uses the squared loss, which needs no copies.
         return Numbers.learn(y, self.quantiles if isinstance(loss, Quantile) else None)
 
 
@@ -142,7 +142,7 @@ class LabelLearner(TargetLearner):
         return f", class_weight={self.class_weight!r}"
 
     def without_weights(self) -> LabelLearner:
-        """Return a learner of labels that all count the same."""
+        """Return a learner of labels without weights."""
         return LabelLearner()
 
 
@@ -156,7 +156,7 @@ class InlierLearner(TargetLearner):
 
 
 class Targets(Validated, ABC):
-    """A coding of y as columns, and back."""
+    """A coding of y as columns for a loss."""
 
     outputs: int
 
@@ -178,7 +178,7 @@ class Targets(Validated, ABC):
 
     @abstractmethod
     def require(self, classes: Any) -> None:
-        """Refuse other classes than these, unless None."""
+        """Refuse classes other than these; None is accepted."""
 
     def __call__(self, batch: Batch) -> Batch:
         """Code the targets of a batch."""
@@ -194,9 +194,9 @@ class Targets(Validated, ABC):
 
 @dataclass(frozen=True)
 class Numbers(Targets):
-    """Targets of a regression, numbers as they are; `flat` if y is 1-d.
+    """Targets of a regression; `flat` if y is 1-d.
 
-    With `copies` each column is repeated, for as many predictions in rising order.
+    With `copies` each column is repeated, once for each quantile.
     """
 
     outputs: int
@@ -216,7 +216,7 @@ class Numbers(Targets):
         return cls(columns * (copies or 1), y.ndim == 1, copies)
 
     def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        """Return y as float64 columns; anything but finite numbers is refused."""
+        """Return y as float64 columns; refuse anything but finite numbers."""
         try:
             columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         except (TypeError, ValueError) as error:
@@ -237,7 +237,7 @@ class Numbers(Targets):
         return columns if copies == 1 else np.repeat(columns, copies, axis=1)
 
     def weight(self, y: NDArray[Any]) -> None:
-        """Return None: all rows count the same."""
+        """Return None: all rows have the factor 1."""
 
     def attributes(self) -> dict[str, Any]:
         """Return no attributes."""
@@ -268,14 +268,14 @@ class Inliers(Targets):
         return np.ones((len(y), 1))
 
     def weight(self, y: NDArray[Any]) -> None:
-        """Return None: all rows count the same."""
+        """Return None: all rows have the factor 1."""
 
     def attributes(self) -> dict[str, Any]:
         """Return no attributes."""
         return {}
 
     def require(self, classes: Any) -> None:
-        """Accept anything: there are no classes to give."""
+        """Accept anything: there are no classes."""
 
 
 @dataclass(frozen=True)
@@ -314,23 +314,23 @@ class Labels(Targets):
     def numbers(self, y: NDArray[Any]) -> NDArray[np.int64]:
         """Return the index of each label among the classes."""
         y = np.asarray(y).reshape(len(y))
-        places = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
-        unknown = self.classes[places] != y
+        indices = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        unknown = self.classes[indices] != y
         if unknown.any():
             raise ValueError(
                 f"y has a label that is not among the classes: {y[unknown][0]!r}. Known are "
                 f"{', '.join(map(str, self.classes[:10]))}; give all of them as classes=."
             )
-        return places
+        return indices
 
     def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return labels as columns."""
-        places = self.numbers(y)
+        indices = self.numbers(y)
         low = 0.0 if self.one_hot else -1.0
         if self.outputs == 1:
-            return np.where(places == 1, 1.0, low)[:, None]
-        columns = np.full((len(places), self.outputs), low)
-        columns[np.arange(len(places)), places] = 1.0
+            return np.where(indices == 1, 1.0, low)[:, None]
+        columns = np.full((len(indices), self.outputs), low)
+        columns[np.arange(len(indices)), indices] = 1.0
         return columns
 
     def weight(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -342,7 +342,7 @@ class Labels(Targets):
         return {"classes_": self.classes}
 
     def require(self, classes: Any) -> None:
-        """Refuse other classes than those of the first call."""
+        """Refuse classes other than those of the first call."""
         if classes is not None and not np.array_equal(np.unique(classes), self.classes):
             raise ValueError(
                 f"classes must be those of the first call, {self.classes.tolist()}; got "
@@ -350,7 +350,7 @@ class Labels(Targets):
             )
 
     def decision(self, f: NDArray[Any]) -> NDArray[Any]:
-        """Return scores in scikit-learn's form: one number a row for two classes."""
+        """Return scores in scikit-learn's form: one number per row for two classes."""
         if len(self.classes) > 2:
             return f
         return f[:, 0] if f.shape[1] == 1 else f[:, 1] - f[:, 0]

@@ -1,42 +1,48 @@
-"""InputValidation: rows and targets that users give become a source of checked numbers."""
+"""InputValidation: the rows and targets of users become a source of validated numbers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import _check_sample_weight
 
 from bochner.component import NamedComponents
 from bochner.data import ArraySource, Batch, DataSource, Filling, Schema, as_source, mapped
 from bochner.estimators.inputs.schemas import (
-    CheckedRows,
-    mixed,
-    require_columns,
-    settle_columns,
-    with_parts_mixed,
+    FittedColumns,
+    SourceScoreMixin,
+    with_shuffled_parts,
+    with_shuffled_rows,
 )
-from bochner.estimators.inputs.tables import Table, has_categories, validate_table
+from bochner.estimators.inputs.tables import TableInput
 from bochner.kernels import Kernel, Precomputed
 
 LARGEST = 1e37  # that single precision holds, with room for a sum
 PREDICTED_ROWS = 16_384  # at a time
-FILLED_ROWS = 16_384  # of a stream, from which the numbers that replace missing ones are learned
+FILLED_ROWS = 16_384  # of a stream, from which the replacements of missing numbers are learned
 
 
-class InputValidation(NamedComponents):
+@dataclass(frozen=True, eq=False)
+class ValidatedRows:
+    """Rows of finite numbers, which need no further validation."""
+
+    rows: Any
+
+
+class InputValidation(TableInput, NamedComponents):
     """Validates the rows and targets of an estimator with a kernel.
 
-    `_table` says how a data frame with text becomes numbers, None for other rows; `_filling` says
-    what replaces missing numbers.
+    `_filling` replaces missing numbers.
     """
 
     kernel: Any
-    _table: Table | None = None
     _filling: Filling
     schema_: Schema
 
@@ -44,80 +50,89 @@ class InputValidation(NamedComponents):
     def _arrays(
         self, X: Any, y: Any, *, reset: bool, least: int
     ) -> tuple[Any, NDArray[Any] | None]:
-        """Return rows and targets, if there are any, checked as scikit-learn does."""
+        """Return rows and targets, if there are any, validated as by scikit-learn."""
 
     def _source(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int) -> DataSource:
         if not is_stream(X):
             refuse_blocks(X)
             if reset:
-                self._table = Table.learn(X) if has_categories(X) else None
+                self._learn_table(X)
                 self.__dict__.pop("schema_", None)
             X, y = self._arrays(X, y, reset=reset, least=least)
             return array_source(X, y, sample_weight)
-        X = with_parts_mixed(X)
-        return mixed(X, self._stream(X, y, sample_weight, reset=reset))
+        X = with_shuffled_parts(X)
+        return with_shuffled_rows(X, self._stream(X, y, sample_weight, reset=reset))
 
     def _stream(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> DataSource:
-        """Return the rows of a source in their order, checked and without missing numbers."""
+        """Return the rows of a source in their order, validated and without missing numbers."""
         source = stream(X, y, sample_weight)
         if reset:
-            settle_columns(self, X, source, FILLED_ROWS)
+            self._store_columns(FittedColumns.learn(X, source, FILLED_ROWS))
         else:
-            require_columns(self, X, source)
+            self._columns.require(X, source, type(self).__name__)
         return mapped(source, self._filling)
 
-    def _checked(self, X: Any) -> Iterator[CheckedRows]:
-        """Yield the rows of a source in parts that are checked already."""
+    @property
+    def _columns(self) -> FittedColumns:
+        """The columns of the fit as a record."""
+        schema = self.__dict__.get("schema_")
+        columns = int(self.n_features_in_)
+        return FittedColumns(columns, self._names, self._table, self._filling, schema)
+
+    def _store_columns(self, columns: FittedColumns) -> None:
+        for name in ("feature_names_in_", "schema_"):
+            self.__dict__.pop(name, None)
+        self.n_features_in_ = columns.count
+        if columns.schema is not None:
+            self.schema_ = columns.schema
+        self._table, self._filling = columns.table, columns.filling
+        if columns.names is not None:
+            self.feature_names_in_ = columns.names
+
+    def _validated_parts(self, X: Any) -> Iterator[ValidatedRows]:
+        """Yield the rows of a source in validated parts."""
         source = self._stream(X, None, None, reset=False)
         for batch in source.batches(PREDICTED_ROWS):
-            self._seen_by(False).require(batch.X)
-            yield CheckedRows(batch.X)
+            self._kernel_of_rows(False).require(batch.X)
+            yield ValidatedRows(batch.X)
 
     def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool, **checks: Any) -> Any:
-        """Return rows, and targets if there are any, checked as scikit-learn does.
+        """Return rows, and targets if there are any, validated as by scikit-learn.
 
         Missing numbers are replaced; values of a precomputed kernel must not be missing.
         """
-        if isinstance(X, CheckedRows):
+        if isinstance(X, ValidatedRows):
             return X.rows
         if is_stream(X):
             source = self._stream(X, None, None, reset=False)
             return Batch.join(list(source.batches(PREDICTED_ROWS))).X
         checks["ensure_all_finite"] = True if is_precomputed(self.kernel) else "allow-nan"
-        if self._table is None:
-            found = validate_data(self, X, y, reset=reset, **checks)
-        else:
-            found = validate_table(self, self._table, X, y, **checks)
+        found = self._validated_arrays(X, y, reset=reset, **checks)
         rows, *targets = found if isinstance(found, tuple) else (found,)
         refuse_missing(rows)
         if reset:
             self._filling = Filling.learn(rows)
         rows = self._filling.rows(rows)
-        self._seen_by(reset).require(rows)
+        self._kernel_of_rows(reset).require(rows)
         return (rows, *targets) if targets else rows
 
-    @property
-    def _names(self) -> NDArray[Any] | None:
-        """The names of the columns, if they have any."""
-        return self.__dict__.get("feature_names_in_")
-
-    def _seen_by(self, reset: bool) -> Kernel:
-        """Return the kernel that the rows are for: the parameter, or after a fit the fitted one."""
+    def _kernel_of_rows(self, reset: bool) -> Kernel:
+        """Return the kernel that validates rows: the fitted one, or for `reset` the parameter."""
         fitted = None if reset else self.__dict__.get("kernel_")
-        return fitted or Kernel.resolve(self._meant("kernel")).with_column_indices(self._names)
+        return fitted or Kernel.resolve(self._value_of("kernel")).with_column_indices(self._names)
 
-    def _numbers(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        """Return rows and targets that are numbers, checked as scikit-learn does."""
-        return self._validated(  # type: ignore[no-any-return]
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=True,
-            ensure_min_samples=least,
-            reset=reset,
-        )
+
+class NumericRegressor(SourceScoreMixin, RegressorMixin, InputValidation):  # type: ignore[misc]
+    """A regressor whose targets are numbers, in one or several columns."""
+
+    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+        checks = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
+        return self._validated(X, y, reset=reset, **checks)  # type: ignore[no-any-return]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = tags.target_tags.multi_output = True
+        return tags
 
 
 def is_stream(X: Any) -> bool:
@@ -126,7 +141,7 @@ def is_stream(X: Any) -> bool:
 
 
 def refuse_blocks(X: Any) -> None:
-    """Refuse a list of blocks: it could as well be a list of rows."""
+    """Refuse a list of blocks, which could also be a list of rows."""
     if isinstance(X, list) and X and isinstance(X[0], tuple) and np.ndim(X[0][0]) > 0:
         raise ValueError(
             "A list of blocks cannot be told from a list of rows. Give "
@@ -135,7 +150,7 @@ def refuse_blocks(X: Any) -> None:
 
 
 def stream(X: Any, y: Any, sample_weight: Any) -> DataSource:
-    """Return a source whose batches are checked as they come."""
+    """Return a source whose batches are validated when they are read."""
     if y is not None or sample_weight is not None:
         raise ValueError(
             "Where X is a source or an iterator of blocks, y and sample_weight are part of it: "
@@ -145,7 +160,7 @@ def stream(X: Any, y: Any, sample_weight: Any) -> DataSource:
 
 
 def array_source(X: Any, y: Any, sample_weight: Any) -> DataSource:
-    """Return a source of checked arrays; the weights are checked here."""
+    """Return a source of validated arrays; this validates the weights."""
     if sample_weight is None:
         return ArraySource(X, y)
     sample_weight = _check_sample_weight(
@@ -160,7 +175,7 @@ def array_source(X: Any, y: Any, sample_weight: Any) -> DataSource:
 
 
 def refuse_missing(X: Any) -> None:
-    """Refuse sparse rows with NaN: what is not stored there is 0, not missing."""
+    """Refuse sparse rows with NaN."""
     if sp.issparse(X) and np.isnan(X.data).any():
         raise ValueError(
             "Sparse rows must not hold NaN. Give dense rows, in which a missing number is allowed, "
@@ -169,7 +184,7 @@ def refuse_missing(X: Any) -> None:
 
 
 def checked(batch: Batch) -> Batch:
-    """Return the batch if its numbers are finite or missing and its weights are weights."""
+    """Return the batch if its numbers are finite or missing and its weights are valid."""
     values = batch.X.data if sp.issparse(batch.X) else batch.X
     if np.isinf(values).any():
         raise ValueError(

@@ -1,1 +1,1 @@
-"""Kernel machines for labels, numbers, quantiles and novelty."""
+"""Kernel machines: classification, regression, quantiles and novelty detection."""

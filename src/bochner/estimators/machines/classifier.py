@@ -1,4 +1,4 @@
-"""KernelClassifier: labels from rows."""
+"""KernelClassifier: kernel classification."""
 
 from __future__ import annotations
 
@@ -14,119 +14,124 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bochner.callbacks import Callback
 from bochner.estimators.fitting.calibration import gives_probabilities
-from bochner.estimators.inputs.schemas import SourceScore
+from bochner.estimators.inputs.schemas import SourceScoreMixin
 from bochner.estimators.inputs.targets import LabelLearner, Labels
 from bochner.estimators.machines.kernel_machine import KernelMachine, has_partial_fit
 
 
-class KernelClassifier(SourceScore, ClassifierMixin, KernelMachine):  # type: ignore[misc]
+class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """Kernel classification on data of any size.
 
-    Minimises mean loss + alpha/2 |f|^2 over f(x) = sum of functions of the kernel + intercept.
-    Softmax has a column of f for each class; the other losses have one for two classes and one
-    against the rest for each of several.
+    Minimises mean loss + alpha/2 |f|^2 over f(x) = sum_j w_j phi_j(x) + intercept, where phi_j are
+    features of the kernel. Softmax has one f for each class. The other losses have one f for two
+    classes, and for more classes one f for each class against the rest.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable
-        The name of one, such as "gaussian", "laplacian" or "matern", "precomputed" (X holds the
-        kernel's values), a component of `bochner.kernels` or a function k(A, B); "auto" means
-        what learned scales say, else "laplacian" for bins and "gaussian" for others. A bandwidth
-        "median" is taken from a sample of the rows, "auto" by held-out ones (`kernel__bandwidth`).
-    loss : str or Loss
+    kernel : str, Kernel or callable, default="auto"
+        A name such as "gaussian", "laplacian" or "matern", a component of `bochner.kernels`, a
+        function k(A, B), or "precomputed" if X holds the kernel's values. "auto": the kernel found
+        with learned scales, else "laplacian" for bins and "gaussian" otherwise. The bandwidth
+        "median" is computed from a sample of the rows, "auto" is chosen on held-out rows
+        (`kernel__bandwidth`).
+    loss : str or Loss, default="auto"
         "softmax", "logistic", "hinge", "squared_hinge", "squared" or a component of
-        `bochner.losses`. "auto": "softmax" for "dsg", its kin and "averaged", else "squared".
-        Softmax and logistic are likelihoods and give probabilities. For the others they are
-        learned from the rows of early stopping (`calibration_`); where none are held out, the
-        squared loss gives (1 + f) / 2 as a share of the sum over the classes, the hinges none.
-    features : str or FeatureMap
-        "centers", the kernel at all training rows, or `features.Centers(size, choice, given)`;
-        "fourier", random waves without end, or `features.Fourier(size)`; "binning", random
-        grids for tables, also with categories, or `features.Binning(grids)`; "random", those
-        of the kernel; others in `bochner.features`. "auto": those that the solver is made for.
-    solver : str or Solver
-        Centres: "direct" (exact, squared loss), "eigenpro", "pegasos" (plain gradients),
-        "nystroem". Fourier features: "dsg" (doubly stochastic gradients), "udsg", "cdsg" (the
-        same, reusing old features). A finite number of features: "eigenpro", "cg" (conjugate
-        gradients, squared loss), "newton" (other smooth losses). Bins: the latter two,
-        "backfitting", "coordinate" (leaves few bins), "averaged" (streams). Or a component of
-        `bochner.solvers`. "auto", for auto features: exact up to 3,000 rows; bins where scales are
-        learned for a Laplacian; else "eigenpro", or "nystroem" with 5,000 centres if a sample says
-        that more gain little; beyond, bins for products over columns, "nystroem" or "dsg".
-        Streams: "dsg". `plan(X, y)` tells which.
-    alpha : float or "auto"
-        The regularisation; "auto" leaves it to the solver: 0 for "eigenpro" and "pegasos", which
-        early stopping regularises, 0.1 / rows (or what was learned with scales) for "direct",
-        "nystroem", "newton", "cg", "backfitting", 1 / rows for "coordinate", else 1e-7.
-    class_weight : None, "balanced" or dict
+        `bochner.losses`. "auto": "softmax" for "dsg", "udsg", "cdsg" and "averaged", else
+        "squared".
+    features : str or FeatureMap, default="auto"
+        "centers", the kernel at all training rows; "fourier", random Fourier features, whose number
+        grows during the fit; "binning", random grids, also for categories; "random", the random
+        features of the kernel; or a component of `bochner.features` such as `Centers(size)`,
+        `Fourier(size)` or `Binning(grids)`. "auto": the default features of the solver.
+    solver : str or Solver, default="auto"
+        For centres "direct" (exact, squared loss), "eigenpro", "nystroem" or "pegasos"; for Fourier
+        features "dsg" (doubly stochastic gradients), "udsg" or "cdsg"; for a fixed number of
+        features "eigenpro", "cg" (conjugate gradients, squared loss) or "newton" (other smooth
+        losses); for bins also "backfitting", "coordinate" or "averaged"; or a component of
+        `bochner.solvers`. "auto" depends on rows, columns, loss, memory and time: docs/choosing.md
+        lists the rules, and `plan(X, y)` returns the choice.
+    alpha : float or "auto", default="auto"
+        The regularisation. "auto" is the default of the solver (docs/choosing.md).
+    class_weight : None, "balanced" or dict, default=None
         Weights of the classes.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether f has an unpenalised constant.
-    scale : None, "standard" or "range"
-        Columns to mean 0 and standard deviation 1, or to [0, 1], learned from the rows (from the
-        first ones of an iterator) and kept with the model.
-    scales : "auto", "learn", None or array-like of n_columns numbers
-        What the columns are divided by before the kernel sees them. "learn" finds a scale for each
-        on held-out rows of a sample, with it a bandwidth and, for solvers of kernel ridge
-        regression, alpha; kernel "auto" is then the Laplacian or the Gaussian, whichever is better.
-        "auto" learns them from over 3,000 rows of up to 256 columns if all else is "auto", too.
-    tuning : str or Tuning
+    scale : None, "standard" or "range", default=None
+        Whether columns are scaled to mean 0 and standard deviation 1, or to [0, 1], as learned from
+        the rows (for an iterator from the first ones).
+    scales : "auto", "learn", None or array-like of n_columns numbers, default="auto"
+        The numbers by which columns are divided before the kernel is evaluated (ARD). "learn"
+        chooses them on held-out rows of a sample, together with the bandwidth, the kernel if it is
+        "auto" (Laplacian or Gaussian) and, for kernel ridge regression, alpha. "auto" learns them
+        from more than 3,000 rows of up to 256 columns if kernel, features and solver are "auto".
+    tuning : str or Tuning, default="search"
         How scales are learned: "search", or a component of `bochner.tuning`.
-    max_passes, max_seconds : number or None
-        Limits; a fit that ends by them before it converged warns and says how far it is.
-    early_stopping : "auto" or bool
-        Whether to hold out a tenth of the rows (at most 2,500, chosen by a hash of the row number)
-        and to stop when their loss stops falling. "auto": if no `max_passes` is given and there
-        are at least 1,000 rows (or nobody knows how many) that can be read more than once; not
-        for "direct". EigenPro learns the held-out rows in a last pass.
-    tol : float
-        How much the loss has to fall to be worth going on: relative, on held-out rows over the
-        last five looks (20 steps), or two to six passes of solvers that look once a pass; without
-        held-out rows a tenth of it, relative to the first value, on the training rows over the
-        last three passes (32 steps at least), where solvers have no tolerance of their own.
-    warm_start : bool
-        Whether `fit` goes on from where the last one stopped.
-    n_jobs : int or None
-        Threads; None means all cores. The results are the same for any number.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. It changes no result but that of bins on streams ("averaged"): what does not
-        fit has weight 0. The solver that "auto" takes may depend on both this and `n_jobs`.
-    random_state : int, RandomState, Generator or None
+    max_passes : int or None, default=None
+        The largest number of passes over the rows. A fit that has not converged by then warns.
+    max_seconds : float or None, default=None
+        The time limit of the fit, which warns in the same way.
+    early_stopping : "auto" or bool, default="auto"
+        Whether to hold out a tenth of the rows, at most 2,500, and to stop when their loss stops
+        falling. "auto" does so for at least 1,000 rows that can be read more than once, if
+        `max_passes` is None and the solver iterates.
+    tol : float, default=0.02
+        The relative decrease of the held-out loss below which the fit stops; without held-out rows
+        a tenth of it applies to the training loss (docs/choosing.md).
+    warm_start : bool, default=False
+        Whether `fit` continues the previous fit.
+    n_jobs : int or None, default=None
+        The number of threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it, except for bins on streams ("averaged"), where bins that do
+        not fit have weight 0, and for what "auto" chooses.
+    random_state : int, RandomState, Generator or None, default=None
         Determines the features, the order of the rows and the held-out rows.
-    callbacks : iterable of callables or None
-        Told the progress after every batch (`bochner.callbacks`).
-    verbose : bool
-        Whether to draw a progress bar.
+    callbacks : iterable of callables or None, default=None
+        Called with the progress after every batch (`bochner.callbacks`).
+    verbose : bool, default=False
+        Whether to show a progress bar.
 
     Attributes
     ----------
     classes_ : array
         The labels, sorted.
     n_features_used_ : int
-        How many functions of the basis have a weight, which may be 0.
+        The number of basis functions that have a weight, which may be 0.
     n_iter_ : int
-        Passes over the rows, the last one perhaps not finished.
+        The number of passes over the rows, an unfinished one included.
     history_ : dict of lists
         Losses, rows and seconds after every batch.
     stopped_because_ : str
         Why the fit ended.
     coef_, intercept_ : arrays
-        The constants, and the weights of centres, or of the columns that `RandomFourier` or
-        `RandomBinning` gives for the same kernel, size and random_state (not for endless features
-        nor for "averaged", which meets the rows in another order).
+        The weights and the constants of f. The weights are those of the centres, or of the columns
+        of `RandomFourier` or `RandomBinning` with the same kernel, size and random_state (not for a
+        growing number of features, nor for "averaged", which reads the rows in another order).
     binning_ : BinningDiagnostics
-        For bins: how many there are, and how finely they cut the rows.
+        For bins: their number, and how finely they divide the rows.
     calibration_ : Calibration
         For losses other than softmax and logistic: the `slope` by which f, and the `power` by which
-        the squared loss's (1 + f) / 2, become probabilities, and the number of held-out `rows` that
-        they were learned from; 0 rows mean none. `partial_fit` keeps it.
+        (1 + f) / 2 of the squared loss, become probabilities, and the number of held-out `rows`
+        from which both are learned, 0 if there are none. `partial_fit` does not change it.
     tuning_, relevance_ : Tuned, array
-        With learned scales: what was found and whether it helped, and by what share the error on
-        held-out rows rises without a column.
+        With learned scales: the scales and whether they lower the held-out error, and for each
+        column the relative increase of that error without it.
     kernel_, loss_, plan_, scaling_, warping_, expansion_
-        The kernel with its bandwidth, the loss, what "auto" chose and why, scaling and maps of the
-        columns or None, and the fitted function.
+        The kernel with its bandwidth, the loss, the choices of "auto" with their reasons, the
+        scaling and the transformations of columns (None if there are none), and the function f.
+
+    See Also
+    --------
+    KernelRegressor : Regression with the same kernels, features and solvers.
+    RandomFourier, RandomBinning, NystroemMap : Features for linear models.
+
+    Notes
+    -----
+    Softmax and logistic are likelihoods and give probabilities. For the other losses probabilities
+    are calibrated on the rows held out for early stopping (`calibration_`). Without such rows, the
+    squared loss gives (1 + f) / 2 divided by its sum over the classes, and the hinge losses give no
+    probabilities.
 
     Examples
     --------
@@ -190,10 +195,10 @@ class KernelClassifier(SourceScore, ClassifierMixin, KernelMachine):  # type: ig
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Self:
         """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
 
-        `classes` are all labels; without them they are taken from y, for a source in a first
-        pass. An iterator that can be read once needs them. With `warm_start` a second call goes on
-        where the first one stopped: bit for bit like a fit that was not interrupted, if the rows
-        are the same; `max_passes` counts all passes.
+        `classes` are all labels, by default those of y (for a source, found in a first pass); an
+        iterator that can be read only once needs them. With `warm_start` a second call continues
+        the first: on the same rows the result equals that of one uninterrupted fit, bit for bit;
+        `max_passes` counts all passes.
         """
         return self._fit(X, y, sample_weight, classes)  # type: ignore[no-any-return]
 
@@ -201,23 +206,23 @@ class KernelClassifier(SourceScore, ClassifierMixin, KernelMachine):  # type: ig
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Go through these rows once, in their order, in batches of their own.
+        """Train on these rows once, in their order.
 
-        The first call fixes the classes (give all of them), the bandwidth and the scaling.
+        The first call determines the classes (give all of them), the bandwidth and the scaling.
         """
         return self._partial_fit(X, y, sample_weight, classes)  # type: ignore[no-any-return]
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Return f: one number a row for two classes, one for each class else."""
+        """Return f: one number per row for two classes, else one for each class."""
         return self._labels.decision(self._evaluate(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label that `decision_function` speaks for."""
+        """Return the label with the largest value of `decision_function`."""
         return self._labels.labels(self.decision_function(X))
 
     @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Return the probability of each class; the most probable one is what `predict` says."""
+        """Return the probability of each class; `predict` returns the most probable one."""
         values = self._evaluate(X)
         return self._setup.calibration.probabilities(self.loss_, values)
 
@@ -233,14 +238,7 @@ class KernelClassifier(SourceScore, ClassifierMixin, KernelMachine):  # type: ig
         return cast(Labels, self._setup.targets)
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        X, y = self._validated(
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=least,
-            reset=reset,
-        )
+        X, y = self._validated(X, y, ensure_min_samples=least, reset=reset)
         check_classification_targets(y)
         return X, column_or_1d(y, warn=True)
 

@@ -1,4 +1,4 @@
-"""KernelMachine: what the estimators share, from rows to a fitted function and its predictions."""
+"""KernelMachine: the base of the classifier, the regressors and the novelty detector."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bochner.estimators.fitting.resume import (
     without_unused_bins,
 )
 from bochner.estimators.fitting.setup import Setup
-from bochner.estimators.inputs.schemas import joined
+from bochner.estimators.inputs.schemas import concatenated
 from bochner.estimators.inputs.targets import TargetLearner
 from bochner.estimators.inputs.validation import (
     PREDICTED_ROWS,
@@ -47,16 +47,16 @@ from bochner.tuning import Tuned
 
 
 def has_partial_fit(estimator: Hyperparameters) -> bool:
-    """Whether the solver learns from parts of the rows, so that there is a `partial_fit`."""
+    """Whether the solver can train on parts of the rows, so that there is a `partial_fit`."""
     solver = estimator.solver
     if isinstance(solver, str) and solver not in Solver.registry:
-        return True  # "auto" does, and an unknown name is refused when it is used
+        return True  # "auto" can, and `fit` refuses an unknown name
     require_partial_fit(Solver.resolve(solver), estimator.features)
     return True
 
 
 class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # type: ignore[misc]
-    """Validates rows, runs a `Fit`, stores its record and predicts; subclasses know the targets."""
+    """Validates rows, runs a `Fit`, stores its record and predicts; subclasses code the targets."""
 
     plan_: Plan
     tuning_: Tuned
@@ -83,13 +83,13 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
 
     @abstractmethod
     def _target_learner(self) -> TargetLearner:
-        """Return what reads the targets and codes them for a loss."""
+        """Return the object that learns how targets are coded for a loss."""
 
     def plan(self, X: Any, y: Any = None) -> Plan:
-        """Return what `fit` would do with these rows: `str(plan)` says it in a paragraph.
+        """Return what `fit` would do with these rows; `str(plan)` describes it in a paragraph.
 
-        X and y are what `fit` takes. The estimator is not changed; where it is not clear how many
-        centres are worth their time, two small machines are fitted to a sample.
+        X and y are those of `fit`. The estimator does not change. To choose the number of centres,
+        this may fit two small machines to a sample.
         """
         self._check_parameters()
         estimator: KernelMachine = clone(self)
@@ -157,7 +157,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
         )
 
     def _record(self) -> FitRecord:
-        """Return what the last fit left behind."""
+        """Return the record of the last fit."""
         unfinished = self.__dict__.get("_unfinished", False)
         return FitRecord(
             self._setup,
@@ -199,8 +199,8 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
         """Return f at rows, (rows, outputs), in float32 for float32 rows."""
         check_is_fitted(self)
         if is_stream(X):
-            return joined(map(self._evaluate, self._checked(X)))  # type: ignore[no-any-return]
-        X = self._validated(X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+            return concatenated(map(self._evaluate, self._validated_parts(X)))  # type: ignore[no-any-return]
+        X = self._validated(X, reset=False)
         values = np.empty((X.shape[0], self._setup.targets.outputs), X.dtype)
         with threads(self.n_jobs):
             for start in range(0, len(values), PREDICTED_ROWS):
@@ -221,7 +221,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         fitted = self.__dict__
-        # A copy has not the rows of a precomputed kernel, so it cannot resume.
+        # A copy does not have the rows of a precomputed kernel, so it cannot resume.
         if is_precomputed(fitted.get("kernel_")):
             state |= {"_digest": None}
         if "expansion_" not in fitted:

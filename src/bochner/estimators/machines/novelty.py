@@ -1,4 +1,4 @@
-"""KernelNoveltyDetector: whether rows are like those of the fit."""
+"""KernelNoveltyDetector: novelty detection by a one-class machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bochner.callbacks import Callback
 from bochner.component import Component
-from bochner.estimators.automatic.defaults import is_auto
 from bochner.estimators.automatic.scales import has_auto_bandwidth
 from bochner.estimators.automatic.settings import FitSettings
 from bochner.estimators.inputs.targets import InlierLearner
@@ -26,7 +25,7 @@ from bochner.solvers.doubly_stochastic.step_rules import Plain
 from bochner.stopping import Passes, Steps, Stop
 from bochner.validation import require_fraction
 
-MULTIPLIER = 0.35  # of the median: novelty is seen close by
+MULTIPLIER = 0.35  # of the median distance
 ENOUGH_STEPS = 64
 BATCH_ROWS = 4_096
 BLOCK_COLUMNS = 512
@@ -34,53 +33,64 @@ MOST_FEATURES = 32_768
 
 
 class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
-    r"""One-class detection on data of any size, the threshold learned with the function.
+    r"""Novelty detection on data of any size by a one-class support vector machine.
 
     Minimises nu/2 |h|^2 + mean max(0, rho - h(x)) - nu rho over functions h of the kernel and
-    numbers rho, which is nu times Eq. 4 of Schoelkopf, Platt, Shawe-Taylor, Smola and Williamson
-    2001, Estimating the support of a high-dimensional distribution; the minimum is that of
-    scikit-learn's `OneClassSVM`, h being divided by nu times the number of rows. The solver is
-    doubly stochastic gradients with steps 1 / (nu t) (Dai et al. 2014, Algorithm 1, section 4);
-    rho is the nu-quantile of h at each batch, in the end that of the mean of the iterates at the
-    latest 4,096 rows, which the model keeps so that it can go on.
+    numbers rho (nu times Eq. 4 of Schoelkopf, Platt, Shawe-Taylor, Smola and Williamson 2001,
+    Estimating the support of a high-dimensional distribution).
 
     Parameters
     ----------
-    kernel : str or Kernel
-        A component of `bochner.kernels` that has random features, or its name; "auto": Gaussian,
-        with 0.35 times the median distance as bandwidth.
-    nu : float
+    kernel : str or Kernel, default="auto"
+        A kernel with random features, by name or as a component of `bochner.kernels`. "auto":
+        Gaussian with a bandwidth of 0.35 times the median distance.
+    nu : float, default=0.1
         Between 0 and 1: about the share of the training rows that lie outside (`predict` -1).
-    features : str or FeatureMap
-        "auto", the random features of the kernel, an endless supply (up to 32,768), which for the
-        Gaussian kernel are "fourier"; or a component such as `features.Fourier(size)`.
-    scale : None, "standard" or "range"
-        Columns to mean 0 and standard deviation 1, or to [0, 1], learned from the rows (from the
-        first ones of an iterator) and kept with the model.
-    scales : None or array-like of n_columns numbers
-        What the columns are divided by before the kernel sees them.
-    max_passes, max_seconds : number or None
-        Limits; without them a fit goes on to the end of the pass in which 64 steps, of 4,096 rows
-        at most, are reached.
-    warm_start : bool
-        Whether `fit` goes on from where the last one stopped.
-    n_jobs : int or None
-        Threads; None means all cores. The results are the same for any number.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; it changes no result.
-    random_state : int, RandomState, Generator or None
+    features : str or FeatureMap, default="auto"
+        "auto", the random features of the kernel, whose number grows during the fit up to 32,768;
+        or a component of `bochner.features` such as `Fourier(size)`.
+    scale : None, "standard" or "range", default=None
+        Whether columns are scaled to mean 0 and standard deviation 1, or to [0, 1], as learned from
+        the rows (for an iterator from the first ones).
+    scales : None or array-like of n_columns numbers, default=None
+        The numbers by which columns are divided before the kernel is evaluated (ARD).
+    max_passes : int or None, default=None
+        The number of passes over the rows. None: until 64 steps, of at most 4,096 rows each, are
+        done, to the end of that pass.
+    max_seconds : float or None, default=None
+        The time limit of the fit.
+    warm_start : bool, default=False
+        Whether `fit` continues the previous fit.
+    n_jobs : int or None, default=None
+        The number of threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
         Determines the features and the order of the rows.
-    callbacks : iterable of callables or None
-        Told the progress after every batch (`bochner.callbacks`).
-    verbose : bool
-        Whether to draw a progress bar.
+    callbacks : iterable of callables or None, default=None
+        Called with the progress after every batch (`bochner.callbacks`).
+    verbose : bool, default=False
+        Whether to show a progress bar.
 
     Attributes
     ----------
     offset_ : float
         rho, such that decision_function = score_samples - offset_.
     n_features_used_, n_iter_, history_, stopped_because_, kernel_, scaling_, expansion_
-        As those of `KernelRegressor`.
+        As in `KernelRegressor`.
+
+    See Also
+    --------
+    sklearn.svm.OneClassSVM : The same problem for few rows; its h is nu n_rows times this one.
+    DensityRatio : Novelty of one sample relative to another.
+
+    Notes
+    -----
+    The solver is doubly stochastic gradients with steps 1 / (nu t) (Dai et al. 2014, Algorithm 1,
+    section 4). In each step rho is the nu-quantile of h at the batch. In the end it is the
+    nu-quantile of the averaged iterate at the latest 4,096 rows, which the model stores so that
+    `partial_fit` can continue.
 
     Examples
     --------
@@ -93,7 +103,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
     """
 
     families: ClassVar[dict[str, type[Component]]] = {"kernel": Kernel, "features": FeatureMap}
-    fit_intercept = False  # the threshold has a cost, and is settled batch by batch
+    fit_intercept = False  # the loss contains the threshold, a quantile of each batch
     tuning = "search"
     early_stopping = False
     tol = 0.0
@@ -132,19 +142,19 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows, or to a source or an iterator of blocks; y is ignored.
 
-        With `warm_start` a second call goes on where the first one stopped.
+        With `warm_start` a second call continues the first.
         """
         return self._fit(X, None, sample_weight)  # type: ignore[no-any-return]
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go through these rows once, in their order, in batches of their own.
+        """Train on these rows once, in their order.
 
-        The first call fixes the bandwidth, the scaling and the number of columns.
+        The first call determines the bandwidth, the scaling and the number of columns.
         """
         return self._partial_fit(X, None, sample_weight)  # type: ignore[no-any-return]
 
     def score_samples(self, X: Any) -> NDArray[Any]:
-        """Return h, which is large where the training rows are dense."""
+        """Return h, which is large where training rows are dense."""
         return self.decision_function(X) + self.offset_  # type: ignore[no-any-return]
 
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -168,7 +178,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
 
     @property
     def alpha(self) -> float:  # type: ignore[override]
-        """The regularisation, nu: another one would divide h and rho by a number."""
+        """The regularisation, nu; another one would only rescale h and rho."""
         return self.nu
 
     @property
@@ -195,17 +205,15 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
             )
         super()._check_parameters()
 
-    def _meant(self, name: str) -> Any:
-        given = getattr(self, name)
-        return Gaussian(multiplier=MULTIPLIER) if name == "kernel" and is_auto(given) else given
+    def _default_kernel(self) -> Gaussian:
+        return Gaussian(multiplier=MULTIPLIER)
 
     def _settings(self) -> FitSettings:
         enough: Stop = Steps(ENOUGH_STEPS) if self.max_passes is None else Passes(self.max_passes)
-        return replace(super()._settings(), kernel=self._meant("kernel"), enough=enough)
+        return replace(super()._settings(), kernel=self._value_of("kernel"), enough=enough)
 
     def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, None]:
-        checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        return self._validated(X, reset=reset, ensure_min_samples=least, **checks), None
+        return self._validated(X, reset=reset, ensure_min_samples=least), None
 
     def _target_learner(self) -> InlierLearner:
         return InlierLearner()

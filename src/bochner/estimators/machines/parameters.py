@@ -1,4 +1,4 @@
-"""Hyperparameters: the parameters of a kernel machine, checked, and as a record for its fit."""
+"""Hyperparameters: the parameters of a kernel machine, their validation and their record."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bochner.validation import (
 
 
 class Hyperparameters(NamedComponents):
-    """The parameters that all kernel machines share; the estimators document them."""
+    """The parameters that all kernel machines share; `KernelRegressor` describes them."""
 
     families: ClassVar[dict[str, type[Component]]] = {
         "kernel": Kernel,
@@ -94,7 +94,7 @@ class Hyperparameters(NamedComponents):
         require_callables("callbacks", self.callbacks)
         require_scales(self.scales)
         Tuning.resolve(self.tuning).check()
-        scaled_kernel(self._meant("kernel"), self.scales).check()
+        scaled_kernel(self._value_of("kernel"), self.scales).check()
         if not is_auto(loss := self._loss()):
             Loss.resolve(loss).check()
 
@@ -102,10 +102,8 @@ class Hyperparameters(NamedComponents):
         """Return the loss: a name, a component or "auto"."""
         return self.loss
 
-    def _meant(self, name: str) -> Any:
-        """Return what a parameter stands for, as far as that is known without rows."""
-        given = getattr(self, name)
-        return default_kernel(self.features) if name == "kernel" and is_auto(given) else given
+    def _default_kernel(self) -> Any:
+        return default_kernel(self.features)
 
     def _settings(self) -> FitSettings:
         """Return the parameters as a record."""

@@ -1,4 +1,4 @@
-"""KernelQuantileRegressor: several quantiles of a number from rows."""
+"""KernelQuantileRegressor: several conditional quantiles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.metrics import d2_pinball_score
 from bochner.callbacks import Callback
 from bochner.component import Component
 from bochner.data import DataSource
-from bochner.estimators.inputs.schemas import targets_of
+from bochner.estimators.inputs.schemas import read_targets
 from bochner.estimators.inputs.targets import NumberLearner
 from bochner.estimators.machines.parameters import Hyperparameters
 from bochner.estimators.machines.regressor import RegressionMachine
@@ -19,27 +19,23 @@ from bochner.losses import Quantile
 
 
 class KernelQuantileRegressor(RegressionMachine):
-    """Quantiles of a number given a row, all of them by one fit on the same functions.
+    """Several conditional quantiles of a number, fitted at once.
 
     Minimises the mean over the rows of sum_k pinball(y, f_k(x); tau_k) + alpha/2 |f_k|^2, where
     pinball(y, f; tau) is tau (y - f) for y above f and (1 - tau) (f - y) below (Koenker and Bassett
-    1978, Regression quantiles; Takeuchi et al. 2006, Nonparametric quantile estimation), its kink
-    rounded off (`losses.Quantile`).
-
-    Quantiles do not cross, at no row: `predict` sorts those of a row. This rearrangement brings
-    them nearer to the true ones, or leaves them as near (Chernozhukov, Fernandez-Val and Galichon
-    2010, Quantile and probability curves without crossing, Proposition 4). Two may be equal.
+    1978, Regression quantiles; Takeuchi et al. 2006, Nonparametric quantile estimation), with a
+    smoothed kink (`losses.Quantile`).
 
     Parameters
     ----------
-    quantiles : sequence of floats
-        Which ones, between 0 and 1, in rising order.
+    quantiles : sequence of floats, default=(0.05, 0.5, 0.95)
+        The quantiles tau_k, between 0 and 1, in increasing order.
     kernel, features, solver, alpha
         As in `KernelRegressor`. "auto" is random binning with backfitting where scales are
-        learned, Nystroem on few rows and for other kernels, and "dsg" on streams. alpha is in
-        units of the loss, so that alpha="auto" is divided by the deviation of the targets.
+        learned, Nystroem on few rows and for other kernels, and "dsg" on streams. alpha="auto" is
+        divided by the standard deviation of the targets, since the loss has their unit.
     fit_intercept, scale, scales, tuning
-        As in `KernelRegressor`; scales are learned by the squared loss.
+        As in `KernelRegressor`; scales are learned with the squared loss.
     max_passes, max_seconds, early_stopping, tol, warm_start
         As in `KernelRegressor`.
     n_jobs, memory_budget, random_state, callbacks, verbose
@@ -48,10 +44,21 @@ class KernelQuantileRegressor(RegressionMachine):
     Attributes
     ----------
     loss_, kernel_, plan_, tuning_, relevance_, scaling_, warping_, expansion_, coef_, intercept_
-        As in `KernelRegressor`; the functions have a column for each quantile, for y of several
-        columns those of the first come first.
+        As in `KernelRegressor`; the function has a column for each quantile, and for y of several
+        columns those of the first column of y come first.
     n_features_used_, n_iter_, history_, stopped_because_, binning_
         As in `KernelRegressor`.
+
+    See Also
+    --------
+    KernelRegressor : One quantile, with loss="quantile", or other losses.
+    KernelGaussianProcess : Means with standard deviations.
+
+    Notes
+    -----
+    The predicted quantiles of a row never cross, since `predict` sorts them; two may be equal.
+    Sorting does not increase the distance to the true quantiles (Chernozhukov, Fernandez-Val and
+    Galichon 2010, Quantile and probability curves without crossing, Proposition 4).
 
     Examples
     --------
@@ -119,11 +126,11 @@ class KernelQuantileRegressor(RegressionMachine):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean over the quantiles of D^2, the share of the pinball loss explained.
 
-        It is 1 for perfect predictions and 0 for the quantiles of y, whatever the row
+        It is 1 for perfect predictions and 0 for the quantiles of y without regard to the row
         (`sklearn.metrics.d2_pinball_score`).
         """
         if isinstance(X, DataSource):
-            y, sample_weight = targets_of(X)
+            y, sample_weight = read_targets(X)
         found = np.moveaxis(self.predict(X), -1, 0)
         scores = [
             d2_pinball_score(y, one, alpha=share, sample_weight=sample_weight)
@@ -135,7 +142,7 @@ class KernelQuantileRegressor(RegressionMachine):
         return Quantile(self._shares())
 
     def _shares(self) -> tuple[float, ...]:
-        """Return the quantiles, refusing what are none."""
+        """Return the validated quantiles."""
         shares = np.asarray(self.quantiles)
         numbers = shares.ndim == 1 and len(shares) > 0 and shares.dtype.kind == "f"
         if not numbers or not ((shares > 0) & (shares < 1)).all():

@@ -1,1 +1,1 @@
-"""Features of kernels as scikit-learn's transformers."""
+"""Transformers to features of kernels."""

@@ -1,42 +1,38 @@
-"""RandomBinning: random binning features as a scikit-learn transformer."""
+"""RandomBinning: the transformer to random binning features."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from bochner.component import Component, NamedComponents
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.estimators.fitting.resume import unchanged_on_error
-from bochner.estimators.inputs.tables import Table, has_categories, validate_table
+from bochner.estimators.transformers.base import KernelTransformer
 from bochner.features import SAMPLE_ROWS, Binning, BinningBasis, BinningDiagnostics, prepare
-from bochner.kernels import Kernel
 from bochner.validation import require_count, require_jobs, seed_of
 
 
-class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComponents):  # type: ignore[misc]
+class RandomBinning(KernelTransformer):
     """Random binning features of a kernel that is a product over the columns.
 
-    Row x has the entry sqrt(k(0) / grids) in one column for each grid, that of the bin it lies
-    in; so E phi(x)'phi(y) = k(x, y) (Rahimi and Recht 2007, Random features for large-scale kernel
-    machines, Algorithm 2; Wu, Yen et al. 2016, Algorithm 1). The columns are the bins of the
-    fitted rows; other rows have no entry where they lie in none of them.
+    For each grid, row x has the entry sqrt(k(0) / grids) in the column of the bin that contains it,
+    so that E phi(x)'phi(y) = k(x, y) (Rahimi and Recht 2007, Random features for large-scale kernel
+    machines, Algorithm 2; Wu, Yen et al. 2016, Algorithm 1).
 
     Parameters
     ----------
-    kernel : str or Kernel
+    kernel : str or Kernel, default="laplacian"
         "laplacian", or sums, multiples and column scales of such kernels. A bandwidth "median" is
-        taken from a sample of the rows.
-    grids : int
-        The number of grids: entries of a row.
-    random_state : int, RandomState, Generator or None
+        computed from a sample of the rows.
+    grids : int, default=64
+        The number of grids, which is the number of entries of a row.
+    random_state : int, RandomState, Generator or None, default=None
         Determines the grids and the sample.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
 
     Attributes
@@ -47,10 +43,17 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
         The features.
     binning_ : BinningDiagnostics
         Numbers of bins and grids, kappa, the collision probability and the predicted speed-up.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    RandomFourier : Dense features of shift-invariant kernels.
+
+    Notes
+    -----
+    The columns are the bins of the fitted rows. Other rows have no entry for grids in which they
+    lie in none of these bins.
 
     Examples
     --------
@@ -62,12 +65,8 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
     (100, 25600)
     """
 
-    families: ClassVar[dict[str, type[Component]]] = {"kernel": Kernel}
-
-    kernel_: Kernel
     basis_: BinningBasis
     binning_: BinningDiagnostics
-    _table: Table | None
 
     def __init__(
         self,
@@ -86,14 +85,14 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
         require_count("grids", self.grids)
         require_jobs(self.n_jobs)
         with unchanged_on_error(self), threads(self.n_jobs):
-            self._table = Table.learn(X) if has_categories(X) else None
-            self._fit(self._validated(X, reset=True), seed_of(self.random_state))
+            self._learn_table(X)
+            self._fit(self._validated_arrays(X, reset=True), seed_of(self.random_state))
         return self
 
     def transform(self, X: Any) -> sp.csr_array:
         """Return the features of the rows, a CSR array (rows, bins) in the dtype of the rows."""
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._validated_arrays(X, reset=False)
         with threads(self.n_jobs):
             return self.basis_.matrix(self.basis_.encode(X)).astype(X.dtype)
 
@@ -102,12 +101,8 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
         if self._table is not None:
             features = features.with_categories(self._table.categorical)
         sample = ArraySource(X).sample(SAMPLE_ROWS, seed)
-        kernel = Kernel.resolve(self.kernel).with_column_indices(
-            self.__dict__.get("feature_names_in_")
-        )
-        self.kernel_, basis = prepare(kernel, features, sample, seed)
-        self.basis_: BinningBasis
-        assert isinstance(basis, BinningBasis)  # it is what `Binning` builds
+        self.kernel_, basis = prepare(self._kernel(), features, sample, seed)
+        assert isinstance(basis, BinningBasis)  # `Binning` builds it
         self.basis_, code = basis.extended(X)
         rows = np.zeros(self.basis_.size, np.int32)
         self.basis_.count(code, rows)
@@ -116,15 +111,3 @@ class RandomBinning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedComp
     @property
     def _n_features_out(self) -> int:
         return self.basis_.size
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        if self._table is not None:
-            return validate_table(self, self._table, X, **checks)
-        return validate_data(self, X, reset=reset, **checks)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

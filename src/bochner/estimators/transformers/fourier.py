@@ -9,24 +9,24 @@ from bochner.features import Fourier
 class RandomFourier(FeatureTransformer):
     """Random Fourier features of a shift-invariant kernel.
 
-    A linear model on phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), ...) is close
-    to a kernel machine, since E phi(x)'phi(y) = k(x - y) (Rahimi and Recht 2007, Random features
-    for large-scale kernel machines, Algorithm 1).
+    A linear model on phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), ...)
+    approximates a kernel machine, since E phi(x)'phi(y) = k(x - y) (Rahimi and Recht 2007, Random
+    features for large-scale kernel machines, Algorithm 1).
 
     Parameters
     ----------
-    kernel : str or Kernel
-        A shift-invariant kernel, by name or as a component. A bandwidth "median" is taken from a
+    kernel : str or Kernel, default="auto"
+        A shift-invariant kernel, by name or as a component. A bandwidth "median" is computed from a
         sample of the rows. "auto" means "gaussian".
-    size : int
-        The number of features, even: a cosine and a sine for each frequency.
-    random_state : int, RandomState, Generator or None
+    size : int, default=1024
+        The number of features, an even number: a cosine and a sine for each frequency.
+    random_state : int, RandomState, Generator or None, default=None
         Determines the frequencies and the sample.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
@@ -34,10 +34,15 @@ class RandomFourier(FeatureTransformer):
         The kernel with its bandwidth.
     basis_ : FourierBasis
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    OrthogonalFourier : A smaller error with orthogonal frequencies.
+    QuasiMonteCarloFourier : A smaller error for few columns.
+    Fastfood : Faster for hundreds of columns.
+    NystroemMap : Features that depend on the rows, for any kernel.
 
     Examples
     --------
@@ -55,26 +60,27 @@ class RandomFourier(FeatureTransformer):
 class OrthogonalFourier(FeatureTransformer):
     """Random Fourier features with orthogonal frequencies.
 
-    phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), ...) as `RandomFourier` has them,
-    with the same mean phi(x)'phi(y) but a smaller variance: as many frequencies as there are
-    columns are orthogonal to each other (Yu, Suresh, Choromanski, Holtmann-Rice and Kumar 2016,
-    Orthogonal random features). It pays from as many frequencies on as there are columns.
+    The features phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), ...) are those of
+    `RandomFourier`, but blocks of as many frequencies as there are columns are orthogonal. The mean
+    of phi(x)'phi(y) is the same and its variance is smaller (Yu, Suresh, Choromanski, Holtmann-Rice
+    and Kumar 2016, Orthogonal random features), if there are at least as many frequencies as
+    columns.
 
     Parameters
     ----------
-    kernel : str or Kernel
+    kernel : str or Kernel, default="auto"
         A kernel of the Euclidean distance, by name or as a component, or sums, products, multiples
-        and column scales of such kernels. A bandwidth "median" is taken from a sample of the rows.
-        "auto" means "gaussian".
-    size : int
-        The number of features, even: a cosine and a sine for each frequency.
-    random_state : int, RandomState, Generator or None
+        and column scales of such kernels. A bandwidth "median" is computed from a sample of the
+        rows. "auto" means "gaussian".
+    size : int, default=1024
+        The number of features, an even number: a cosine and a sine for each frequency.
+    random_state : int, RandomState, Generator or None, default=None
         Determines the frequencies and the sample.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
@@ -82,10 +88,12 @@ class OrthogonalFourier(FeatureTransformer):
         The kernel with its bandwidth.
     basis_ : FourierBasis
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    RandomFourier : Independent frequencies.
 
     Examples
     --------
@@ -108,27 +116,25 @@ class OrthogonalFourier(FeatureTransformer):
 class Fastfood(FeatureTransformer):
     """Random Fourier features by products of Hadamard and diagonal matrices.
 
-    phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), ...) as `RandomFourier` has them,
-    but the matrix of frequencies is a product of fast transforms, which is never written down (Le,
-    Sarlos and Smola 2013, Fastfood: approximating kernel expansions in loglinear time). For n
-    columns, filled up to a power of two, a feature takes log n operations instead of n. That pays
-    for hundreds of columns. The error is larger than that of `RandomFourier`, by about a third.
+    The features phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), ...) are those of
+    `RandomFourier`, but the matrix of frequencies is a product of fast transforms and is never
+    stored (Le, Sarlos and Smola 2013, Fastfood: approximating kernel expansions in loglinear time).
 
     Parameters
     ----------
-    kernel : str or Kernel
+    kernel : str or Kernel, default="auto"
         A kernel of the Euclidean distance, by name or as a component, or sums, products, multiples
-        and column scales of such kernels. A bandwidth "median" is taken from a sample of the rows.
-        "auto" means "gaussian".
-    size : int
-        The number of features, even: a cosine and a sine for each frequency.
-    random_state : int, RandomState, Generator or None
+        and column scales of such kernels. A bandwidth "median" is computed from a sample of the
+        rows. "auto" means "gaussian".
+    size : int, default=1024
+        The number of features, an even number: a cosine and a sine for each frequency.
+    random_state : int, RandomState, Generator or None, default=None
         Determines the frequencies and the sample.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
@@ -136,10 +142,17 @@ class Fastfood(FeatureTransformer):
         The kernel with its bandwidth.
     basis_ : FourierBasis
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    RandomFourier : A stored matrix of frequencies.
+
+    Notes
+    -----
+    For n columns, padded to a power of two, a feature takes log n operations instead of n, which is
+    faster for hundreds of columns. The error is about a third larger than that of `RandomFourier`.
 
     Examples
     --------
@@ -155,27 +168,27 @@ class Fastfood(FeatureTransformer):
 
 
 class QuasiMonteCarloFourier(FeatureTransformer):
-    """Fourier features whose frequencies fill the spectral measure evenly.
+    """Fourier features with quasi-Monte Carlo frequencies.
 
-    phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), ...) as `RandomFourier` has them,
-    with frequencies from scrambled Halton points in place of random ones (Avron, Sindhwani, Yang
-    and Mahoney 2016, Quasi-Monte Carlo feature maps for shift-invariant kernels). For few columns
-    the error is much smaller.
+    The features phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), ...) are those of
+    `RandomFourier`, but the frequencies are scrambled Halton points instead of random ones (Avron,
+    Sindhwani, Yang and Mahoney 2016, Quasi-Monte Carlo feature maps for shift-invariant kernels).
+    For few columns the error is much smaller.
 
     Parameters
     ----------
-    kernel : str or Kernel
-        A shift-invariant kernel, by name or as a component. A bandwidth "median" is taken from a
+    kernel : str or Kernel, default="auto"
+        A shift-invariant kernel, by name or as a component. A bandwidth "median" is computed from a
         sample of the rows. "auto" means "gaussian".
-    size : int
-        The number of features, even: a cosine and a sine for each frequency.
-    random_state : int, RandomState, Generator or None
-        Determines how the points are scrambled, and the sample.
-    n_jobs : int or None
+    size : int, default=1024
+        The number of features, an even number: a cosine and a sine for each frequency.
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the scrambling of the points and the sample.
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
@@ -183,10 +196,12 @@ class QuasiMonteCarloFourier(FeatureTransformer):
         The kernel with its bandwidth.
     basis_ : FourierBasis
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    RandomFourier : Random frequencies.
 
     Examples
     --------

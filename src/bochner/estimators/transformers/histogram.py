@@ -1,4 +1,4 @@
-"""Random features of kernels of histograms as transformers."""
+"""Transformers to features of kernels of histograms."""
 
 from __future__ import annotations
 
@@ -13,38 +13,43 @@ from bochner.features import RandomLaplace as RandomLaplaceMap
 class AdditiveHomogeneous(HistogramTransformer):
     """Features of an additive homogeneous kernel of histograms.
 
-    A linear model on the waves sqrt(w x_j) cos(omega log x_j) and sqrt(w x_j) sin(omega log x_j),
-    a few for each column, is close to a kernel machine with the chi squared, intersection,
+    A linear model on the features sqrt(w x_j) cos(omega log x_j) and sqrt(w x_j) sin(omega log
+    x_j), a few for each column, approximates a kernel machine with the chi squared, intersection,
     Jensen-Shannon or Hellinger kernel (Vedaldi and Zisserman 2012, Efficient additive kernels via
-    explicit feature maps). The transformer is the feature map of the same name in
-    `bochner.features`.
+    explicit feature maps).
 
     Parameters
     ----------
-    kernel : str or Kernel
+    kernel : str or Kernel, default="auto"
         "chi_squared", "intersection", "jensen_shannon" or "hellinger". "auto" means "chi_squared".
-    size : int
-        The number of features, at most 129 times the number of columns; 3 or 5 times it is good.
-        One less if what is left beside one for each column is odd. With fewer than columns, columns
-        are drawn.
-    random_state : int, RandomState, Generator or None
-        Determines what is drawn, and the sample.
-    n_jobs : int or None
+    size : int, default=1024
+        The number of features, at most 129 times the number of columns; 3 or 5 times is a good
+        choice. There is one less if size minus the number of columns is odd. With fewer features
+        than columns, a random selection of columns is used.
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the random features and the sample.
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with its numbers.
+        The kernel with its fitted parameters.
     basis_ : DenseBasis
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    HistogramFourier : Features of exponentiated kernels.
+
+    Notes
+    -----
+    Rows must not have negative entries. `bochner.features` has a feature map of the same name.
 
     Examples
     --------
@@ -64,38 +69,43 @@ class AdditiveHomogeneous(HistogramTransformer):
 class HistogramFourier(HistogramTransformer):
     """Random Fourier features of exponentiated and of skewed kernels of histograms.
 
-    Rows are mapped so that the kernel is shift-invariant: exponentiated chi squared is a Gaussian
-    of the features of chi squared (Sreekanth, Vedaldi, Jawahar and Zisserman 2010, Generalized RBF
-    feature maps for efficient detection), skewed chi squared a kernel of logarithms (Li, Ionescu
-    and Sminchisescu 2010). The transformer is the feature map of the same name in
-    `bochner.features`.
+    Rows are transformed so that the kernel is shift-invariant: exponentiated chi squared is a
+    Gaussian kernel of the features of chi squared (Sreekanth, Vedaldi, Jawahar and Zisserman 2010,
+    Generalized RBF feature maps for efficient detection), skewed chi squared a kernel of logarithms
+    (Li, Ionescu and Sminchisescu 2010).
 
     Parameters
     ----------
-    kernel : str or Kernel
+    kernel : str or Kernel, default="auto"
         "exponentiated_chi_squared", Exponentiated(...) of another additive kernel, or
-        "skewed_chi_squared". A bandwidth "median" is taken from a sample of the rows. "auto" means
-        "exponentiated_chi_squared".
-    size : int
-        The number of features, even: a cosine and a sine for each frequency.
-    random_state : int, RandomState, Generator or None
-        Determines what is drawn, and the sample.
-    n_jobs : int or None
+        "skewed_chi_squared". A bandwidth "median" is computed from a sample of the rows. "auto"
+        means "exponentiated_chi_squared".
+    size : int, default=1024
+        The number of features, an even number: a cosine and a sine for each frequency.
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the random features and the sample.
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with its numbers.
+        The kernel with its fitted parameters.
     basis_ : DenseBasis
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    AdditiveHomogeneous : Features of additive kernels.
+
+    Notes
+    -----
+    Rows must not have negative entries. `bochner.features` has a feature map of the same name.
 
     Examples
     --------
@@ -115,36 +125,41 @@ class HistogramFourier(HistogramTransformer):
 class RandomLaplace(HistogramTransformer):
     """Random Laplace features of a semigroup kernel of histograms.
 
-    A linear model on phi(x) = (exp(-omega_1'x), exp(-omega_2'x), ...) / sqrt(size) is close to a
+    A linear model on phi(x) = (exp(-omega_1'x), exp(-omega_2'x), ...) / sqrt(size) approximates a
     kernel machine, since E phi(x)'phi(y) = k(x + y) (Yang, Sindhwani, Fan, Avron and Mahoney 2014,
-    Random Laplace feature maps for semigroup kernels on histograms). The transformer is the feature
-    map of the same name in `bochner.features`.
+    Random Laplace feature maps for semigroup kernels on histograms).
 
     Parameters
     ----------
-    kernel : str or Kernel
-        "reciprocal_semigroup" or "exponential_semigroup". A bandwidth "median" is taken from a
+    kernel : str or Kernel, default="auto"
+        "reciprocal_semigroup" or "exponential_semigroup". A bandwidth "median" is computed from a
         sample of the rows. "auto" means "reciprocal_semigroup".
-    size : int
+    size : int, default=1024
         The number of features.
-    random_state : int, RandomState, Generator or None
-        Determines what is drawn, and the sample.
-    n_jobs : int or None
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the random features and the sample.
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with its numbers.
+        The kernel with its fitted parameters.
     basis_ : DenseBasis
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    AdditiveHomogeneous, HistogramFourier : Features of other kernels of histograms.
+
+    Notes
+    -----
+    Rows must not have negative entries. `bochner.features` has a feature map of the same name.
 
     Examples
     --------

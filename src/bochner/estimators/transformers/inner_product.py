@@ -1,4 +1,4 @@
-"""Random features of kernels of inner products as transformers."""
+"""Transformers to random features of kernels of inner products."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from bochner.features import Maclaurin, Rectified, Sketch
 class TensorSketch(FeatureTransformer):
     """The tensor sketch of a polynomial kernel.
 
-    A linear model on these features is close to a machine with the kernel (scale x'y +
-    constant)^degree. They are convolved count sketches, given by their Fourier transform, which
-    has the same inner products (Pham and Pagh 2013, Fast and scalable polynomial kernels via
-    explicit feature maps, Algorithm 1).
+    A linear model on these features approximates a machine with the kernel (scale x'y +
+    constant)^degree. They are convolutions of count sketches, represented by their Fourier
+    transform, which has the same inner products (Pham and Pagh 2013, Fast and scalable polynomial
+    kernels via explicit feature maps, Algorithm 1).
 
     Parameters
     ----------
-    kernel : str or Kernel
-        "polynomial", or a component `bochner.kernels.Polynomial`. A scale "median" is taken from a
-        sample of the rows. "auto" means "polynomial".
-    size : int
+    kernel : str or Kernel, default="auto"
+        "polynomial", or a component `bochner.kernels.Polynomial`. A scale "median" is computed from
+        a sample of the rows. "auto" means "polynomial".
+    size : int, default=1024
         The number of features.
-    random_state : int, RandomState, Generator or None
+    random_state : int, RandomState, Generator or None, default=None
         Determines the sketches and the sample.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
@@ -37,10 +37,12 @@ class TensorSketch(FeatureTransformer):
         The kernel with its scale.
     basis_ : RandomFunctions
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    RandomMaclaurin : Features of other kernels of the inner product.
 
     Examples
     --------
@@ -60,38 +62,40 @@ class TensorSketch(FeatureTransformer):
 class RandomMaclaurin(FeatureTransformer):
     """Random Maclaurin features of a kernel that is a power series of the inner product.
 
-    A linear model on these features is close to a machine with the kernel sum_n a_n (x'y)^n: each
-    is a product of n projections to random signs, n drawn at random (Kar and Karnick 2012, Random
-    feature maps for dot product kernels, Algorithm 1).
+    A linear model on these features approximates a machine with the kernel sum_n a_n (x'y)^n: each
+    feature is a product of n projections on random signs, with a random n (Kar and Karnick 2012,
+    Random feature maps for dot product kernels, Algorithm 1).
 
     Parameters
     ----------
-    kernel : str or Kernel
+    kernel : str or Kernel, default="auto"
         "exponential", "polynomial" or "dot_product", by name or as a component. "auto" means
         "exponential".
-    size : int
+    size : int, default=1024
         The number of features.
-    degrees : "proportional" or "geometric"
-        The law of the degrees n: in proportion to the terms of the kernel at rows of the median
+    degrees : "proportional" or "geometric", default="proportional"
+        The distribution of n: proportional to the terms of the kernel at rows of the median
         length, or to 2^-n as in the paper.
-    random_state : int, RandomState, Generator or None
+    random_state : int, RandomState, Generator or None, default=None
         Determines the signs and the sample.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with its numbers.
+        The kernel with its fitted parameters.
     basis_ : MaclaurinBasis
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    TensorSketch : Features of polynomial kernels.
 
     Examples
     --------
@@ -123,24 +127,24 @@ class RandomMaclaurin(FeatureTransformer):
 class ArcCosine(FeatureTransformer):
     """Random rectified features of an arc-cosine kernel, a layer of random neurons.
 
-    A linear model on phi_j(x) = sqrt(2 / size) max(w_j'x, 0)^order with normal w_j is close to a
+    A linear model on phi_j(x) = sqrt(2 / size) max(w_j'x, 0)^order with normal w_j approximates a
     machine with the arc-cosine kernel of that order (Cho and Saul 2009, Kernel methods for deep
     learning, Eq. 1).
 
     Parameters
     ----------
-    kernel : str or Kernel
+    kernel : str or Kernel, default="auto"
         "arc_cosine", which has the order 1, or a component `bochner.kernels.ArcCosine`. "auto"
         means "arc_cosine".
-    size : int
+    size : int, default=1024
         The number of features.
-    random_state : int, RandomState, Generator or None
-        Determines the neurons.
-    n_jobs : int or None
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the random weights w_j.
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
@@ -148,10 +152,12 @@ class ArcCosine(FeatureTransformer):
         The kernel.
     basis_ : RectifiedBasis
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    RandomFourier : Features of shift-invariant kernels.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""NystroemMap: whitened kernel functions at centres as a scikit-learn transformer."""
+"""NystroemMap: the transformer to Nystroem features."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ class NystroemMap(FeatureTransformer):
 
     With k(Z, Z) = V D V' the features are phi(x) = D^-1/2 V'k(Z, x), so that phi(x)'phi(y) =
     k(x, Z) k(Z, Z)^-1 k(Z, y) is exact at the centres (Williams and Seeger 2001, Using the Nystroem
-    method to speed up kernel machines). The first features carry most of the kernel; there are
-    fewer than centres where k(Z, Z) has fewer eigenvalues above rounding.
+    method to speed up kernel machines).
 
     Parameters
     ----------
-    kernel : str, Kernel or callable
-        Any kernel. A bandwidth "median" is taken from a sample of the rows. "auto" means
+    kernel : str, Kernel or callable, default="auto"
+        Any kernel. A bandwidth "median" is computed from a sample of the rows. "auto" means
         "gaussian".
-    size : int
+    size : int, default=1024
         The number of centres.
-    choice : "uniform", "kmeans" or "pivoted"
-        Centres are rows at random, means of clusters, or rows by randomly pivoted Cholesky.
-    given : array-like of shape (n_centers, n_columns) or None
-        Centres to take instead.
-    random_state : int, RandomState, Generator or None
+    choice : "uniform", "kmeans" or "pivoted", default="uniform"
+        How centres are chosen: random rows, means of k-means clusters, or rows selected by randomly
+        pivoted Cholesky.
+    given : array-like of shape (n_centers, n_columns) or None, default=None
+        Centres that replace the chosen ones.
+    random_state : int, RandomState, Generator or None, default=None
         Determines the centres and the sample.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None
-        Bytes, or a text such as "2GB", for what could be computed again; None means half of the
-        free memory. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
@@ -43,10 +43,18 @@ class NystroemMap(FeatureTransformer):
         The kernel with its bandwidth.
     basis_ : NystroemBasis
         The features.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    RandomFourier : Features that do not depend on the rows.
+    sklearn.kernel_approximation.Nystroem : The same method with uniform centres.
+
+    Notes
+    -----
+    Features are in the order of decreasing eigenvalues. There are fewer features than centres if
+    some eigenvalues of k(Z, Z) are zero up to rounding.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""PartialWhitening: EigenPro's preconditioner as a scikit-learn transformer."""
+"""PartialWhitening: the preconditioner of EigenPro as a transformer."""
 
 from __future__ import annotations
 
@@ -21,27 +21,25 @@ FLOATS = [np.float64, np.float32]
 
 
 class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Rows whose few dominant directions are shrunk, so that linear solvers need fewer iterations.
+    """Shrinks the few dominant directions of rows, so that linear solvers need fewer iterations.
 
     phi_P(x) = P^(1/2) x with P = I - sum_i (1 - damping lambda_{k+1} / lambda_i) e_i e_i', where
     lambda_i, e_i are the top k eigenpairs of X'X / n on a subsample (Ma and Belkin 2017, Eq. 15
-    and 17). Gradient descent on phi_P(x) is EigenPro iteration: without a penalty it ends at the
-    same function, after lambda_1 / lambda_{k+1} times fewer iterations. So does any other solver
-    whose speed depends on the condition number. Columns are not centred.
+    and 17).
 
     Parameters
     ----------
-    eigenvectors : int
-        k, the number of directions; less where the rows have fewer. The tail lambda_{k+1} is an
-        eigenvalue that counts: where rows span only r directions, k is at most r - 1.
-    damping : float
-        tau of Eq. (17), above 0 and at most 1. Eigenvectors of a subsample lean a little on the
-        other directions; less than 1, e.g. 1/4, makes up for that.
-    subsample : int
-        The number of rows from which the eigenvectors are taken.
-    random_state : int, RandomState, Generator or None
-        Determines the subsample and where the search for eigenvectors begins.
-    n_jobs : int or None
+    eigenvectors : int, default=160
+        k, the number of directions. If the rows span only r directions, k is at most r - 1, so that
+        lambda_{k+1} is positive.
+    damping : float, default=1.0
+        tau of Eq. (17), above 0 and at most 1. A value below 1, e.g. 1/4, compensates for the error
+        of eigenvectors that are computed from a subsample.
+    subsample : int, default=4800
+        The number of rows from which the eigenvectors are computed.
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the subsample and the start of the search for eigenvectors.
+    n_jobs : int or None, default=None
         The number of threads; None means all cores. The result does not depend on it.
 
     Attributes
@@ -49,10 +47,19 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     spectrum_ : Spectrum
         The eigenvalues, the eigenvectors, (columns, k), and the tail lambda_{k+1}: the top
         eigenvalue of the transformed rows, so that 1 / tail is the step of gradient descent.
-    n_features_in_ : int
-        The number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if they had any.
+    n_features_in_, feature_names_in_ : int, array of str
+        The number of columns of the fitted rows, and their names if they have any.
+
+    See Also
+    --------
+    bochner.solvers.EigenPro : The solver with this preconditioner.
+    sklearn.decomposition.PCA : Whitening of all directions, with whiten=True.
+
+    Notes
+    -----
+    Gradient descent on phi_P(x) is the EigenPro iteration: without a penalty it converges to the
+    same function in lambda_1 / lambda_{k+1} times fewer iterations, as does any other solver whose
+    speed depends on the condition number. Columns are not centred.
 
     Examples
     --------
@@ -103,8 +110,8 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def weights(self, coef: Any) -> NDArray[Any]:
         """Return for the original rows the coefficients learned on transformed ones, w P^(1/2).
 
-        `coef` has a coefficient for each column, (columns,) or (outputs, columns), as scikit-learn
-        keeps it; an intercept stays as it is.
+        `coef` has the shape (columns,) or (outputs, columns), as in scikit-learn. The intercept
+        does not change.
         """
         check_is_fitted(self)
         given: NDArray[Any] = np.asarray(coef)
@@ -141,14 +148,14 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
 
 def _dominant(rows: NDArray[Any], count: int, rng: Random) -> Spectrum:
-    """Return the top pairs, the last one above the floor being left as the tail."""
+    """Return the top eigenpairs; the last eigenvalue above the floor is the tail."""
     values, vectors = singular(rows, count + 1, rng)
     whole = Spectrum(values, vectors, len(rows), 0.0)
     return whole.first(max(len(whole) - 1, 0))
 
 
 def _shrunk(spectrum: Spectrum, damping: float) -> NDArray[np.float64]:
-    """Return the share of each direction that is taken away, 1 - sqrt(damping tail / lambda)."""
+    """Return the share of each direction that is removed, 1 - sqrt(damping tail / lambda)."""
     return 1 - np.sqrt(damping * spectrum.tail / spectrum.values)  # type: ignore[no-any-return]
 
 

@@ -34,37 +34,50 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     "logistic" classifies rows of p and of q by logistic regression instead, with half of the
     weight on either, and has the same f at its minimum (Sugiyama, Suzuki and Kanamori 2012, Density
     ratio estimation in machine learning, section 4.2). A constant is added so that the mean of
-    exp(f) over the rows of q is 1. Bandwidth and alpha are chosen on held-out rows, which also
-    estimate the divergence.
-
-    Arrays are fitted by Nystroem, streams by doubly stochastic gradients (Dai et al. 2014, section
-    4) in constant memory: the first rows choose bandwidth and alpha, and up to 20,000 rows of
-    either sample are held out, which also determine the constant. A sample that ends first is read
-    again if it can be; if not, it ends the fit.
+    exp(f) over the rows of q is 1.
 
     Parameters
     ----------
-    kernel : str or Kernel
-        "auto": Gaussian, its bandwidth one of 1/2, 1, 2 and 4 median distances.
-    loss : "logistic" or "exponential"
-        "logistic" is more stable where the ratio is large.
-    size : int
+    kernel : str or Kernel, default="auto"
+        A kernel, by name or as a component of `bochner.kernels`. "auto": Gaussian with a bandwidth
+        of 1/2, 1, 2 or 4 median distances.
+    loss : "logistic" or "exponential", default="logistic"
+        "logistic" is more stable for large ratios.
+    size : int, default=512
         The number of centres, or of random features for streams.
-    alpha : float or "auto"
-        The regularisation, of a mean over the rows; "auto" chooses it, for 100,000 rows if their
-        number is unknown.
-    held_out : float
+    alpha : float or "auto", default="auto"
+        The regularisation of the mean over the rows. "auto" is chosen on held-out rows, for 100,000
+        rows if their number is unknown.
+    held_out : float, default=0.2
         The share of either sample that is held out, between 0 and 1.
-    random_state, n_jobs, memory_budget
-        As for the other estimators.
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the features, the order of the rows and the held-out rows.
+    n_jobs : int or None, default=None
+        The number of threads; None means all cores. The result does not depend on it.
+    memory_budget : int, str or None, default=None
+        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
+        result does not depend on it.
 
     Attributes
     ----------
     kl_divergence_ : float
-        The estimate on the held-out rows. It is a little high if these also chose bandwidth and
-        alpha; `kl_divergence` takes other rows.
+        The estimate on the held-out rows. It is slightly too high if bandwidth and alpha were
+        chosen on the same rows; `kl_divergence` uses other rows.
     kernel_, alpha_, expansion_
         The kernel with its bandwidth, the regularisation, and the function f.
+
+    See Also
+    --------
+    two_sample_test : Whether two samples differ in distribution.
+    KernelNoveltyDetector : Novelty relative to one sample.
+
+    Notes
+    -----
+    Bandwidth and alpha are chosen on held-out rows, which also estimate the divergence. Arrays are
+    fitted by Nystroem, streams by doubly stochastic gradients (Dai et al. 2014, section 4) in
+    constant memory: bandwidth and alpha are chosen on the first rows, and up to 20,000 rows of
+    either sample are held out, which also determine the constant. A sample that ends before the
+    other is read again if possible; otherwise the fit ends.
 
     Examples
     --------

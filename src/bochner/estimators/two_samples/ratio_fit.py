@@ -37,7 +37,7 @@ RIDGES = (30.0, 3.0, 0.3, 0.03, 0.003)  # alpha times the number of rows
 TRIED_ROWS = 2_500  # of either sample, to choose these
 TRIED_CENTERS = 256
 MOST_PASSES = 200
-SPLIT = 0x5917  # a random stream of its own for each seed
+SPLIT = 0x5917  # selects a separate random stream for each seed
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,16 @@ class RatioFit:
     def choose(self, training: SamplePair, held_out: SamplePair) -> KernelAndRidge:
         """Return the smoothest kernel, and for it the largest ridge, of a low held-out loss.
 
-        The loss is logistic, whose minimum is log(p/q): a divergence on few rows of q is also
-        large where f is too large by mistake. Losses within a standard error of the least count as
-        equal, and the smoothest f wins: a rough one can be far off where there are no rows.
+        The loss is logistic, whose minimum is log(p/q); a divergence estimated on few rows of q
+        would also be large for an f that is too large. Losses within a standard error of the least
+        count as equal, and the smoothest f is chosen: a rough f can be wrong where rows are few.
         """
         training, held_out = training.head(TRIED_ROWS), held_out.head(2 * TRIED_ROWS)
         sample = training.shuffled(Random(self.seed)).sample(2 * TRIED_ROWS).X
-        open_kernels = [Gaussian(multiplier=multiplier) for multiplier in MULTIPLIERS]
+        candidates = [Gaussian(multiplier=multiplier) for multiplier in MULTIPLIERS]
         kernels = [
             kernel.resolved(sample, Random(self.seed))
-            for kernel in (open_kernels if is_auto(self.kernel) else [Kernel.resolve(self.kernel)])
+            for kernel in (candidates if is_auto(self.kernel) else [Kernel.resolve(self.kernel)])
         ]
         ridges = RIDGES if is_auto(self.alpha) else RIDGES[:1]  # a given alpha replaces the ridge
         pairs = [KernelAndRidge(*pair) for pair in product(kernels, ridges)]

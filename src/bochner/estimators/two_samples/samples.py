@@ -1,4 +1,4 @@
-"""Two samples, arrays or streams: validation, and batches of rows of both."""
+"""Validation of two samples, arrays or streams, and batches of rows of both."""
 
 from __future__ import annotations
 
@@ -254,9 +254,9 @@ class SamplePair:
         """Return training rows and held-out rows, a random share of either sample."""
         orders = [rng.permutation(len(rows)) for rows in (self.x, self.y)]
         cuts = [min(max(1, round(share * len(order))), len(order) - 2) for order in orders]
-        places = [(order[cut:], order[:cut]) for order, cut in zip(orders, cuts, strict=True)]
+        indices = [(order[cut:], order[:cut]) for order, cut in zip(orders, cuts, strict=True)]
         training, held_out = (
-            SamplePair(self.x[a], self.y[b]) for a, b in zip(*places, strict=True)
+            SamplePair(self.x[a], self.y[b]) for a, b in zip(*indices, strict=True)
         )
         if not (training.has_weight and held_out.has_weight):
             raise ValueError(

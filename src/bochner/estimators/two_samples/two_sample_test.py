@@ -30,7 +30,7 @@ from bochner.validation import require_count, require_jobs, require_one_of, seed
 Array = NDArray[np.float64]
 
 SAMPLE_ROWS = 128  # of either sample, for the bandwidth
-SIGNS = 0x5169  # a random stream of its own for each seed
+SIGNS = 0x5169  # selects a separate random stream for each seed
 FEWEST_PAIRS = 8  # for the normal approximation
 
 
@@ -43,12 +43,16 @@ class KernelWitness(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     kernel, size, random_state, n_jobs
-        As those of `two_sample_test`.
+        As in `two_sample_test`.
 
     Attributes
     ----------
     kernel_, expansion_
         The kernel with its bandwidth, and the function.
+
+    See Also
+    --------
+    two_sample_test : The test whose statistic is the squared norm of this function.
 
     Examples
     --------
@@ -114,7 +118,7 @@ class KernelWitness(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(frozen=True, eq=False)
 class TwoSampleTest:
-    """The squared distance between the mean features of both samples, and its p-value.
+    """The result of a two-sample test: the maximum mean discrepancy and its p-value.
 
     Attributes
     ----------
@@ -129,6 +133,10 @@ class TwoSampleTest:
     witness : KernelWitness
         The function that is larger where X has more mass: its mean over X exceeds its mean over Y
         by the statistic.
+
+    See Also
+    --------
+    two_sample_test : The function that returns this record.
     """
 
     statistic: float
@@ -155,32 +163,47 @@ def two_sample_test(
 
     The statistic is |mean of phi(x) - mean of phi(y)|^2 (Gretton, Borgwardt, Rasch, Schoelkopf and
     Smola 2012, A kernel two-sample test, Eq. 5; Zhao and Meng 2015, FastMMD, for random features).
-    Rows are paired as they come, z = phi(x) - phi(y).
-
-    "permutation": within each pair x and y are exchanged at random, each with its weight. The level
-    is exact if rows with their weights have one distribution in both samples; rows without a
-    partner are not exchanged. "normal": with the mean a and the covariance S of z over every other
-    pair, and its mean b over the rest, sqrt(pairs / 2) a'b / sqrt(b'S b) is normal under the null
-    hypothesis (Shekhar, Kim and Ramdas 2022, A permutation-free kernel two-sample test, section 2);
-    rows without a partner are left out.
+    Rows of equal position form pairs with z = phi(x) - phi(y).
 
     Parameters
     ----------
     X, Y : array-like, source or iterator of blocks
         Two samples with the same columns.
-    sample_weight_X, sample_weight_Y : array-like or None
+    sample_weight_X, sample_weight_Y : array-like or None, default=None
         Weights of the rows; those of blocks are part of the blocks. For "permutation" only.
-    kernel : str or Kernel
-        A kernel with random features; "auto": Gaussian, its bandwidth the median distance between
-        rows of both samples.
-    size : int
-        The number of random features, by which the test detects differences. Fourier features come
-        in pairs, so their number is even.
-    method : "permutation" or "normal"
-    permutations : int
-        The smallest p-value is 1 / (permutations + 1).
-    random_state, n_jobs
-        As for the estimators.
+    kernel : str or Kernel, default="auto"
+        A kernel with random features. "auto": Gaussian with the median distance between rows of
+        both samples as bandwidth.
+    size : int, default=256
+        The number of random features; more features detect more kinds of differences. The number
+        of Fourier features is even.
+    method : "permutation" or "normal", default="permutation"
+        How the p-value is computed.
+    permutations : int, default=499
+        The number of permutations; the smallest p-value is 1 / (permutations + 1).
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the features, the sample for the bandwidth and the permutations.
+    n_jobs : int or None, default=None
+        The number of threads; None means all cores. The result does not depend on it.
+
+    Returns
+    -------
+    TwoSampleTest
+        The statistic, the p-value and the witness function.
+
+    See Also
+    --------
+    KernelWitness : Where two samples differ.
+    DensityRatio : The ratio of their densities.
+
+    Notes
+    -----
+    "permutation" exchanges x and y of each pair at random, each with its weight. The level is exact
+    if rows with their weights have one distribution in both samples; rows without a partner are not
+    exchanged. "normal": with the mean a and the covariance S of z over every other pair, and its
+    mean b over the other pairs, sqrt(pairs / 2) a'b / sqrt(b'S b) is asymptotically normal under
+    the null hypothesis (Shekhar, Kim and Ramdas 2022, A permutation-free kernel two-sample test,
+    section 2); rows without a partner are not used.
 
     Examples
     --------
@@ -245,10 +268,10 @@ class _Sums:
 
 @dataclass
 class _Permutations:
-    """Sums over the exchanged pairs of each permutation: what leaves X, and what joins it from Y.
+    """Sums over the exchanged pairs of each permutation: of rows from X, and of rows from Y.
 
-    Each row has a sum of features and, in the last column, of weights. Without weights only the
-    difference of both is needed, and stored as the first.
+    Each row has a sum of features and, in the last column, of weights. Without weights, `leaving`
+    stores the difference of both, which is all that is needed.
     """
 
     leaving: Array
@@ -273,7 +296,7 @@ class _Permutations:
         units = sums.masses / rows
         taken = self.leaving / units[0] - self.coming / units[1]
         masses = rows[0] - taken[:, -1], rows[1] + taken[:, -1]
-        known = (np.minimum(*masses) > 0)[:, None]  # an exchange may leave a sample without weight
+        known = (np.minimum(*masses) > 0)[:, None]  # after an exchange a sample may have weight 0
         (x, y), features = sums.totals / units[:, None], taken[:, :-1]
         means = [
             np.divide(total, mass[:, None], out=np.zeros_like(features), where=known)
