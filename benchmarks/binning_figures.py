@@ -12,17 +12,7 @@ from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from binning_sets import (
-    TASKS,
-    Setting,
-    Split,
-    fitted,
-    machine,
-    quietly,
-    search,
-    split,
-    warm_up,
-)
+from binning_sets import TASKS, Setting, Split, fitted, machine, quietly, search, split, warm_up
 from bochner.features import Fourier
 from common import COLOURS, pyplot, save_picture, table, timed
 

@@ -12,14 +12,7 @@ from typing import Any
 import numpy as np
 
 from bochner.compute.random.counter_based import Random
-from common import (
-    data_argument,
-    introduce,
-    pyplot,
-    save_picture,
-    save_record,
-    table,
-)
+from common import data_argument, introduce, pyplot, save_picture, save_record, table
 from maps_cases import CASES, COLOURED, SIZES, WAVES, Case, Curve
 from maps_sets import JUDGED, Rows, error, rows
 from maps_verdicts import Errors, Line, verdicts

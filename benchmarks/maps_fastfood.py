@@ -10,16 +10,7 @@ import numpy as np
 
 from bochner import Fastfood, RandomFourier
 from bochner.kernels import Gaussian
-from common import (
-    COLOURS,
-    introduce,
-    pyplot,
-    rounds,
-    save_picture,
-    save_record,
-    table,
-    target,
-)
+from common import COLOURS, introduce, pyplot, rounds, save_picture, save_record, table, target
 
 ROWS, FEW_ROWS, SIZE, REPEATS = 4_000, 500, 8_192, 5
 COLUMNS = (128, 256, 512, 784, 1_024, 2_048, 4_096)

@@ -22,13 +22,7 @@ from common import pyplot
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "tests"))  # has the compatibility tables
-from compatibility import (  # noqa: E402
-    MACHINES,
-    features_of,
-    machines_with,
-    solvers_with,
-    tables,
-)
+from compatibility import MACHINES, features_of, machines_with, solvers_with, tables  # noqa: E402
 
 SIDE = 81  # points of a picture each way
 FEATURES = 8_192  # of the random function

@@ -18,16 +18,7 @@ from sklearn.preprocessing import normalize
 from bochner.data import ArraySource, Shuffled
 from bochner.solvers import DoublyStochastic, PredictionCache
 from bochner.stopping import Steps
-from common import (
-    data_argument,
-    introduce,
-    load,
-    pyplot,
-    save_picture,
-    save_record,
-    table,
-    target,
-)
+from common import data_argument, introduce, load, pyplot, save_picture, save_record, table, target
 from experiment import Experiment, Watch, posed
 from maps_cases import COLOURED, DRAWINGS, WAVES
 from maps_verdicts import NOISE

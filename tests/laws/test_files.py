@@ -13,15 +13,7 @@ import pandas as pd
 import pytest
 
 from bochner import KernelClassifier, KernelRegressor
-from bochner.data import (
-    ArraySource,
-    Batch,
-    RandomAccess,
-    Schema,
-    Split,
-    as_source,
-    open_source,
-)
+from bochner.data import ArraySource, Batch, RandomAccess, Schema, Split, as_source, open_source
 from bochner.data.storage import ArrayStore
 
 N_ROWS = 2_000

@@ -9,8 +9,8 @@ import pytest
 from sklearn.base import clone
 
 from bochner import KernelClassifier, KernelRegressor
-from bochner.estimators.automatic.defaults import default_loss
 from bochner.estimators.automatic.plan import Costs, PlanInputs, make_plan
+from bochner.estimators.automatic.settings import default_loss
 from bochner.estimators.fitting import fit
 from bochner.features import Binning, BinningBasis, CenterBasis, Centers, Fourier, FourierBasis
 from bochner.kernels import Gaussian, Laplacian, Precomputed

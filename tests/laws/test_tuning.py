@@ -15,7 +15,7 @@ from bochner import KernelClassifier, KernelRegressor
 from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Logarithm, Ranks
-from bochner.estimators.fitting.growth import has_improved, larger_setup, solution_without_growth
+from bochner.estimators.fitting.resume import has_improved, larger_setup, solution_without_growth
 from bochner.features import Binning, BinningBasis, Centers
 from bochner.kernels import Gaussian, Laplacian, Mapped, Stretched
 from bochner.solvers import State

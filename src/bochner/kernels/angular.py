@@ -15,11 +15,7 @@ from numpy.typing import ArrayLike
 
 from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import squared_norms
-from bochner.kernels.inner_product import (
-    InnerProduct,
-    checked_coefficients,
-    fill_products,
-)
+from bochner.kernels.inner_product import InnerProduct, checked_coefficients, fill_products
 from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, tiles
 from bochner.validation import require_count

@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
 from bochner.data import Warping
-from bochner.tuning.comparison import (
-    RIDGES,
-    TEST_SHARE,
-    ComparisonResult,
-    HeldOutComparison,
-)
+from bochner.tuning.comparison import RIDGES, TEST_SHARE, ComparisonResult, HeldOutComparison
 from bochner.tuning.sample import Groups, Sample
 from bochner.tuning.trials import SWEEPS, Move, Trials
 from bochner.tuning.tuned import Round, Stage, Tuned

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bochner.data.storage import fits
-from bochner.estimators.automatic.defaults import (
-    is_auto,
-)
+from bochner.estimators.automatic.settings import is_auto
 from bochner.features import (
     Binning,
     Centers,
@@ -22,12 +20,7 @@ from bochner.features import (
 from bochner.features.binning.binning import most_entries
 from bochner.kernels import Kernel, Precomputed, ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, RoundedAbsolute, Smooth
-from bochner.solvers import (
-    CoordinateDescent,
-    Direct,
-    EigenPro,
-    Solver,
-)
+from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver
 from bochner.wording import amount, rough_duration
 
 # Measured on cores with AVX2, to compare methods by orders of magnitude; `max_seconds` limits the

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from bochner.compute.blas import single_blas
 from bochner.data import DataSource, Scaling, Warping
-from bochner.estimators.automatic.defaults import is_auto, is_binning
 from bochner.estimators.automatic.plan import FEW_ROWS
-from bochner.estimators.automatic.settings import FitSettings
+from bochner.estimators.automatic.settings import FitSettings, is_auto, is_binning
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import Labels, Targets
 from bochner.estimators.inputs.validation import in_single_precision
@@ -100,6 +99,7 @@ class KernelTuning:
     table: Table | None
     names: Any
     targets: Callable[[Loss], Targets]
+    scaling: Callable[[], Scaling]
     once: bool
 
     def run(self) -> TunedKernel | None:
@@ -232,7 +232,7 @@ class KernelTuning:
         assert coded.y is not None  # targets refuse a batch without y
         X = batch.X
         if settings.scale is not None:
-            X = Scaling.learn(source, settings.scale).without(categorical).rows(X)  # type: ignore[arg-type]
+            X = self.scaling().without(categorical).rows(X)
         X = in_single_precision(np.asarray(X.toarray() if sp.issparse(X) else X))
         centers = settings.features
         given_centers = isinstance(centers, Centers) and centers.given is not None

@@ -17,7 +17,15 @@ import numpy as np
 from bochner.callbacks import Callback, CheckpointCallback, History
 from bochner.compute.pool import thread_count
 from bochner.data import ArraySource, Batch, DataSource, Scaling, mapped
-from bochner.estimators.automatic.defaults import (
+from bochner.estimators.automatic.plan import Costs, Plan, PlanInputs, make_plan
+from bochner.estimators.automatic.scales import (
+    KernelTuning,
+    TunedKernel,
+    describe_scales,
+    scaled_kernel,
+)
+from bochner.estimators.automatic.settings import (
+    FitSettings,
     default_kernel,
     default_loss,
     features_for_table,
@@ -27,38 +35,23 @@ from bochner.estimators.automatic.defaults import (
     text_taken_for_numbers,
     unscaled_columns,
 )
-from bochner.estimators.automatic.plan import Costs, Plan, PlanInputs, make_plan
-from bochner.estimators.automatic.scales import (
-    KernelTuning,
-    TunedKernel,
-    describe_scales,
-    scaled_kernel,
-)
-from bochner.estimators.automatic.settings import FitSettings
-from bochner.estimators.fitting.growth import (
-    has_improved,
-    larger_setup,
-    solution_without_growth,
-    training_on_larger_basis,
-)
 from bochner.estimators.fitting.reporting import PassReporter, StopAsked
 from bochner.estimators.fitting.resume import (
     drop_rows,
     fingerprint,
+    has_improved,
     has_row_functions,
+    larger_setup,
     require_checkpoints,
     require_fixed_basis,
     require_own_state,
     require_same_rows,
     resume_on_new_rows,
     resume_on_same_rows,
+    solution_without_growth,
+    training_on_larger_basis,
 )
-from bochner.estimators.fitting.setup import (
-    Setup,
-    TrainingData,
-    alpha_for,
-    holds_out,
-)
+from bochner.estimators.fitting.setup import Setup, TrainingData, alpha_for, holds_out
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets
 from bochner.estimators.inputs.validation import (
@@ -73,14 +66,7 @@ from bochner.problem import Expansion, Problem
 from bochner.solvers import AveragedGradient, Backfitting, Solver
 from bochner.solvers.binning.averaged_gradient import AveragedGradientState
 from bochner.stopping import OnePass
-from bochner.training.loop import (
-    INTERRUPTED,
-    Solution,
-    Training,
-    batch_size,
-    best_expansion,
-    run,
-)
+from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, best_expansion, run
 from bochner.training.progress import Progress, Reason
 from bochner.validation import seed_of
 
@@ -294,16 +280,21 @@ class Fit:
         """The coding of the targets for a loss; the targets are read once."""
         return self.target_learner.observe(self.source, self.classes)
 
+    @cached_property
+    def _whole_scaling(self) -> Scaling:
+        """The scaling of all columns; the rows are read once for tuning and for the fit."""
+        return Scaling.learn(self.source, self.settings.scale)  # type: ignore[arg-type]
+
     @property
     def _tuning(self) -> KernelTuning:
-        once = self.is_chunk or self.source.once
         return KernelTuning(
             self.settings,
             self.source,
             self.table,
             self.names,
-            lambda loss: self._targets(loss),
-            once,
+            targets=lambda loss: self._targets(loss),
+            scaling=lambda: self._whole_scaling,
+            once=self.is_chunk or self.source.once,
         )
 
     def _set_up(self, plan: Plan) -> Setup:
@@ -350,7 +341,7 @@ class Fit:
         if self.settings.scale is None:
             return None
         left = unscaled_columns(features, kernel, self.source.n_columns)
-        return Scaling.learn(self.source, self.settings.scale).without(left)  # type: ignore[arg-type]
+        return self._whole_scaling.without(left)
 
     def _costs(self) -> Costs | None:
         source = self.source

@@ -15,8 +15,8 @@ from bochner.callbacks import Callback, History, ProgressBar
 from bochner.component import Component
 from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
-from bochner.estimators.automatic.defaults import default_kernel, is_auto
 from bochner.estimators.automatic.scales import scaled_kernel
+from bochner.estimators.automatic.settings import default_kernel, is_auto
 from bochner.estimators.fitting.reporting import warn_of_limits, warn_of_unseen_rows
 from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.gaussian_process.fit import (

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import DataSource
-from bochner.estimators.automatic.defaults import default_kernel, is_auto
 from bochner.estimators.automatic.scales import MANY_COLUMNS, scaled_kernel
+from bochner.estimators.automatic.settings import default_kernel, is_auto
 from bochner.estimators.inputs.tables import Table
 from bochner.features import Centers, FeatureMap, RandomFeatures, map_of
 from bochner.kernels import Kernel, Precomputed

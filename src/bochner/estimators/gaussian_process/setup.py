@@ -9,10 +9,7 @@ import numpy as np
 from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data import DataSource, Scaling, mapped
-from bochner.estimators.automatic.defaults import (
-    features_for_table,
-    unscaled_columns,
-)
+from bochner.estimators.automatic.settings import features_for_table, unscaled_columns
 from bochner.estimators.fitting.setup import RowCoding, require_columns, require_recipe
 from bochner.estimators.gaussian_process.maximum_likelihood import (
     FIRST_NOISE,
@@ -20,11 +17,7 @@ from bochner.estimators.gaussian_process.maximum_likelihood import (
 )
 from bochner.estimators.gaussian_process.options import ProcessOptions
 from bochner.estimators.inputs.targets import Numbers
-from bochner.features import (
-    Basis,
-    CenterBasis,
-    WhitenedBasis,
-)
+from bochner.features import Basis, CenterBasis, WhitenedBasis
 from bochner.features.feature_map import numeric_rows
 from bochner.kernels import Kernel
 from bochner.records import Validated

@@ -13,7 +13,7 @@ from bochner.component import Component
 from bochner.data import DataSource
 from bochner.estimators.inputs.schemas import read_targets
 from bochner.estimators.inputs.targets import NumberLearner
-from bochner.estimators.machines.parameters import Hyperparameters
+from bochner.estimators.machines.kernel_machine import Hyperparameters
 from bochner.estimators.machines.regressor import RegressionMachine
 from bochner.losses import Quantile
 

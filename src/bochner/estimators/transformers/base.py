@@ -13,7 +13,7 @@ from bochner.component import Component, NamedComponents
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
-from bochner.estimators.automatic.defaults import features_for_table
+from bochner.estimators.automatic.settings import features_for_table
 from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.inputs.tables import TableInput
 from bochner.features import DenseBasis, FeatureMap, prepare

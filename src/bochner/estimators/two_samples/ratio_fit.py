@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
-from bochner.estimators.automatic.defaults import is_auto
+from bochner.estimators.automatic.settings import is_auto
 from bochner.estimators.inputs.validation import is_precomputed
 from bochner.estimators.two_samples.samples import SamplePair
 from bochner.features import Centers, prepare

@@ -15,13 +15,9 @@ from bochner.compute.linear_algebra.products import gram, transposed_product
 from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
-from bochner.estimators.automatic.defaults import is_auto
+from bochner.estimators.automatic.settings import is_auto
 from bochner.estimators.inputs.validation import is_stream
-from bochner.estimators.two_samples.samples import (
-    FeaturePair,
-    feature_pairs,
-    sample_sources,
-)
+from bochner.estimators.two_samples.samples import FeaturePair, feature_pairs, sample_sources
 from bochner.features import Basis, map_of, prepare
 from bochner.kernels import Gaussian, Kernel
 from bochner.problem import Expansion

@@ -16,14 +16,7 @@ from bochner.features.feature_map import FeatureMap
 from bochner.features.random.additive import AdditiveBasis, AdditiveHomogeneous
 from bochner.features.random.fourier import Fourier, FourierBasis
 from bochner.features.random.random_basis import RandomBasis
-from bochner.kernels import (
-    Gaussian,
-    Hellinger,
-    Intersection,
-    Kernel,
-    Laplacian,
-    ShiftInvariant,
-)
+from bochner.kernels import Gaussian, Hellinger, Intersection, Kernel, Laplacian, ShiftInvariant
 from bochner.kernels.exponentiated import Exponentiated, Secant, SkewedChiSquared
 from bochner.kernels.rows import dense
 
