@@ -174,8 +174,8 @@ def test_nystroem_ends_when_held_out_rows_have_not_gained_for_its_patience(regre
         """Whether one of the last looks was better than all before."""
         return min(losses[last:]) < (1 - model.tol) * min(losses[:last])
 
-    assert not gains(-Nystroem.patience)
-    assert gains(-Nystroem.patience - 1)
+    assert not gains(-Nystroem.tags.patience)
+    assert gains(-Nystroem.tags.patience - 1)
 
 
 @every_solver
