@@ -25,17 +25,20 @@ MODULES = {
     "data.transforms.warping": "Logarithm Ranks Warping",
     "estimators.automatic.plan": "Cost Plan",
     "estimators.automatic.scales": "TunedKernel",
-    "estimators.fitting.calibration": "Calibration",
     "estimators.fitting.setup": "Setup",
     "estimators.gaussian_process.gaussian_process": "KernelGaussianProcess",
     "estimators.gaussian_process.setup": "GaussianProcessSetup",
     "estimators.inputs.tables": "Table",
     "estimators.inputs.targets": "Inliers Labels Numbers",
+    "estimators.fitting.calibration": "Calibration",
     "estimators.machines.classifier": "KernelClassifier",
     "estimators.machines.novelty": "KernelNoveltyDetector",
     "estimators.machines.quantile": "KernelQuantileRegressor",
     "estimators.machines.regressor": "KernelRegressor",
     "estimators.transformers.binning": "RandomBinning",
+    "estimators.transformers.fourier": (
+        "Fastfood OrthogonalFourier QuasiMonteCarloFourier RandomFourier"
+    ),
     "estimators.transformers.histogram": "AdditiveHomogeneous HistogramFourier RandomLaplace",
     "estimators.transformers.inner_product": "ArcCosine RandomMaclaurin TensorSketch",
     "estimators.transformers.nystroem": "NystroemMap",
@@ -55,8 +58,14 @@ MODULES = {
     "features.drawings": "Fastfood Orthogonal Plain QuasiMonteCarlo StructuredOrthogonal",
     "features.random.additive": "AdditiveBasis AdditiveHomogeneous RandomAdditiveBasis Waves",
     "features.random.angular": "Harmonics HarmonicsBasis Rectified RectifiedBasis",
+    "features.random.combined": (
+        "ProductBasis ProductFeatures SeenBasis SeenFeatures SumBasis SumFeatures"
+    ),
     "features.random.exponential_fourier": "ExponentialFourier ExponentialFourierBasis",
     "features.random.fourier": "Fourier FourierBasis PhaseBasis RandomPhase",
+    "features.random.histogram_fourier": (
+        "AdditiveFeatures HistogramFourier Logarithms MappedCentring Roots Unmapped"
+    ),
     "features.random.leverage": "Leverage SelectedBasis",
     "features.random.maclaurin": "Degrees Maclaurin MaclaurinBasis",
     "features.random.process": "ProcessFeatures",
@@ -66,11 +75,23 @@ MODULES = {
     "kernels.angular": "ArcCosine Zonal",
     "kernels.categorical": "Delta Overlap",
     "kernels.composite.algebra": "GeneralProduct GeneralScaled GeneralSum Product Scaled Sum",
+    "kernels.composite.transformed_rows": (
+        "ColumnScaled GeneralColumnScaled Mapped OnColumns ShiftInvariantOnColumns"
+    ),
+    "kernels.exponentiated": (
+        "ExponentialSemigroup Exponentiated ReciprocalSemigroup Secant SkewedChiSquared"
+    ),
     "kernels.given.function_kernel": "Precomputed",
     "kernels.histogram": "ChiSquared Hellinger Intersection JensenShannon",
     "kernels.inner_product": "DotProduct Exponential Polynomial",
+    "kernels.radial": (
+        "Cauchy EuclideanLaplacian ExponentialPower Gaussian Laplacian Matern RationalQuadratic"
+    ),
     "losses.classification": "Hinge Logistic Softmax SquaredHinge",
     "losses.densities": "DensityDual OneClass",
+    "losses.rounded_absolute": (
+        "Absolute EpsilonInsensitive Huber Quantile SquaredEpsilonInsensitive"
+    ),
     "losses.squared": "Squared",
     "posterior.feature_posterior": "FeaturePosterior FeatureSums",
     "posterior.function_posterior": "FunctionPosterior",
@@ -82,6 +103,9 @@ MODULES = {
     "solvers.averaged_weights": "AveragedWeights",
     "solvers.binning.averaged_gradient": "AveragedGradient AveragedGradientState",
     "solvers.binning.backfitting": "Backfitting BackfittingState BentRows SquaredRows",
+    "solvers.binning.coordinate_descent": (
+        "Active CoordinateDescent CoordinateDescentState FittedRows"
+    ),
     "solvers.doubly_stochastic.coordinates": "Checked New Uniform",
     "solvers.doubly_stochastic.doubly_stochastic": "DoublyStochastic DoublyStochasticState",
     "solvers.doubly_stochastic.lazy_predictions": "Change LazyPredictions",
