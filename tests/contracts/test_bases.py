@@ -102,9 +102,21 @@ def test_values_at_a_row_do_not_depend_on_the_other_rows(name):
     basis = built(name, np.float32)
     code, weights, _ = parts(name, basis)
     whole = basis.evaluate(code, weights)
+    allowed = 1e-7 + effect_of_rounding(name, basis, whole, weights)
     for place in (slice(0, 1), slice(3, 130), slice(128, 301), slice(7, 290, 5)):
         part = basis.evaluate(basis.encode(rows(name)[place]), weights)
-        np.testing.assert_allclose(part, whole[place], rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(part, whole[place], rtol=1e-7, atol=allowed)
+
+
+def effect_of_rounding(name, basis, values, weights):
+    """Return by how much values change if each row moves by a few units in the last place.
+
+    BLAS may add in another order where there are other rows. Bins are integers: nothing changes.
+    """
+    if not isinstance(basis, DenseBasis):
+        return 0.0
+    moved = rows(name) * (1 + 4 * np.finfo(np.float32).eps)
+    return np.abs(basis.evaluate(basis.encode(moved), weights) - values).max()
 
 
 @every_map
