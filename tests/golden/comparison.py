@@ -45,7 +45,7 @@ def this_platform():
     return {
         "machine": platform.machine(),
         "system": f"{platform.system()} {'-'.join(platform.libc_ver())}",
-        "cpu": llvmlite.binding.get_host_cpu_name(),
+        "cpu": numba.config.CPU_NAME or llvmlite.binding.get_host_cpu_name(),
         "cpu_features": [*simd["baseline"], *simd["found"]],
         "numpy": np.__version__,
         "scipy": scipy.__version__,
