@@ -47,8 +47,7 @@ Target = Annotated[
     ),
 ]  # fmt: skip
 Weight = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The column of weights.", rich_help_panel=DATA),
+    str | None, typer.Option(metavar="NAME", help="The column of weights.", rich_help_panel=DATA)
 ]
 Columns = Annotated[
     list[str] | None,

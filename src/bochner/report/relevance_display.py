@@ -49,12 +49,7 @@ class RelevanceDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        names: Sequence[Any] | None = None,
-        most: int = MOST,
-        ax: Any = None,
+        cls, estimator: Any, *, names: Sequence[Any] | None = None, most: int = MOST, ax: Any = None
     ) -> RelevanceDisplay:
         """Draw the relevance that a fitted estimator has learned; return the display."""
         tuned = getattr(estimator, "tuning_", None)

@@ -167,12 +167,7 @@ class Parsing(ABC):
 
     @abstractmethod
     def _batch(
-        self,
-        chunk: Any,
-        places: NDArray[np.int64],
-        file: str,
-        tally: Tally,
-        names: Vocabularies,
+        self, chunk: Any, places: NDArray[np.int64], file: str, tally: Tally, names: Vocabularies
     ) -> Batch: ...
 
 
@@ -221,12 +216,7 @@ class TableParsing(Parsing):
         tally.count_malformed([row], int(bad.sum()))
 
     def _batch(
-        self,
-        chunk: Chunk,
-        places: NDArray[np.int64],
-        file: str,
-        tally: Tally,
-        names: Vocabularies,
+        self, chunk: Chunk, places: NDArray[np.int64], file: str, tally: Tally, names: Vocabularies
     ) -> Batch:
         X = np.empty((len(places), len(self.layout.names)), self.dtype)
         whole = len(places) == len(chunk)

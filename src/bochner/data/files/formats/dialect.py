@@ -192,9 +192,7 @@ def _notation_message(name: str, cell: bytes) -> str:
 
 
 def _are_numbers(
-    text: NDArray[np.uint8],
-    cells: tuple[NDArray[np.int32], NDArray[np.int32]],
-    markers: Markers,
+    text: NDArray[np.uint8], cells: tuple[NDArray[np.int32], NDArray[np.int32]], markers: Markers
 ) -> NDArray[np.bool_]:
     """Return which columns hold numbers; all cells are parsed as a single column."""
     starts, stops = (side.reshape(-1, 1) for side in cells)

@@ -39,11 +39,7 @@ class CsvTable:
     singles: frozenset[str] = frozenset()
 
     def __init__(
-        self,
-        file: str | BinaryIO,
-        name: str,
-        texts: Iterable[str] = (),
-        header: Header = "auto",
+        self, file: str | BinaryIO, name: str, texts: Iterable[str] = (), header: Header = "auto"
     ) -> None:
         self.file, self.header = file, header
         self.csv = CsvFile(file, name=name, header=header, text=tuple(texts))
