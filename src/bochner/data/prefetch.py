@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from bochner.data.batch import Batch
-from bochner.data.source import DataSource
+from bochner.data.source import DataSource, WrappedSource
 
 
-class Prefetched(DataSource):
+class Prefetched(WrappedSource):
     """The batches of a source, read by one background thread.
 
     Errors are raised where the batch is requested. The thread ends at the last batch, at an error,
@@ -35,19 +35,8 @@ class Prefetched(DataSource):
     def __init__(self, source: DataSource, depth: int = 2) -> None:
         if depth < 1:
             raise ValueError(f"depth must be at least 1 batch; got {depth}.")
-        self.source = source
-        self.once = source.once
+        super().__init__(source)
         self.depth = depth
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns."""
-        return self.source.n_columns
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows, None if the source does not know it."""
-        return self.source.n_rows
 
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
         """Yield the source's batches; a single worker keeps their order."""
@@ -60,10 +49,6 @@ class Prefetched(DataSource):
                 yield batch
         finally:
             worker.shutdown(wait=True, cancel_futures=True)
-
-    def sample(self, size: int, seed: int = 0) -> Batch:
-        """Return a sample of the source."""
-        return self.source.sample(size, seed)
 
 
 def prefetched(source: DataSource, depth: int = 2) -> Prefetched:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
-from bochner.data.source import DataSource, RandomAccess, Stream, even_cut
+from bochner.data.source import DataSource, RandomAccess, Stream, WrappedSource, even_cut
 
 SHUFFLE = 0x5F1E  # separates these random numbers from others of the same seed
 
 
-class Shuffled(DataSource):
+class Shuffled(WrappedSource):
     """Rows in an order that is a pure function of (seed, pass).
 
     With random access a pass is a uniformly random permutation of all rows. A stream passes
@@ -34,69 +34,32 @@ class Shuffled(DataSource):
     """
 
     def __init__(self, source: DataSource, buffer_rows: int = 65_536) -> None:
-        self.source = source
-        self.once = source.once
+        super().__init__(source)
         self.buffer_rows = buffer_rows
         self._buffer = ShuffleBuffer(source, buffer_rows)
 
-    @property
-    def n_columns(self) -> int:
-        """The number of columns."""
-        return self.source.n_columns
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows, None if the source does not know it."""
-        return self.source.n_rows
-
     def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
         """Yield the rows in the order of (seed, pass_)."""
-        if isinstance(self.source, RandomAccess):
-            return _permuted(self.source, size, Random(seed, SHUFFLE, pass_), start)
-        return self._buffer.batches(size, seed, pass_, start)
+        if not isinstance(self.source, RandomAccess):
+            yield from self._buffer.batches(size, seed, pass_, start)
+            return
+        order = Random(seed, SHUFFLE, pass_).permutation(self.source.n_rows)
+        for places in even_cut(self.source.n_rows, size, start):
+            yield self.source.take(order[places])
 
-    def sample(self, size: int, seed: int = 0) -> Batch:
-        """Return a sample of the source."""
-        return self.source.sample(size, seed)
 
-
-class ShuffleBuffer(Stream):
+class ShuffleBuffer(WrappedSource, Stream):
     """A stream shuffled in a buffer of two halves.
 
     Each round fills one half with new rows, permutes the buffer and yields one half. The number of
     rounds that a row stays is geometrically distributed, so distant parts of the stream mix.
-
-    Parameters
-    ----------
-    source : DataSource
-    buffer_rows : int
-        Rows in both halves together, at least 2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bochner.data import IteratorSource
-    >>> source = ShuffleBuffer(IteratorSource([np.eye(4), np.eye(4)]), buffer_rows=4)
-    >>> [len(batch) for batch in source.batches(3)]
-    [3, 3, 2]
     """
 
     def __init__(self, source: DataSource, buffer_rows: int) -> None:
         if buffer_rows < 2:
             raise ValueError(f"buffer_rows must be at least 2; got {buffer_rows}.")
-        self.source = source
-        self.once = source.once
+        super().__init__(source)
         self.half = buffer_rows // 2
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns."""
-        return self.source.n_columns
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows, None if the source does not know it."""
-        return self.source.n_rows
 
     def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
         """Yield the rows that leave the buffer in each round, finally the rest."""
@@ -108,16 +71,6 @@ class ShuffleBuffer(Stream):
             kept = [buffer[order[leaving:]]]
             yield buffer[order[:leaving]]
         yield from kept
-
-    def sample(self, size: int, seed: int = 0) -> Batch:
-        """Return a sample of the source."""
-        return self.source.sample(size, seed)
-
-
-def _permuted(source: RandomAccess, size: int, rng: Random, start: int) -> Iterator[Batch]:
-    order = rng.permutation(source.n_rows)
-    for places in even_cut(source.n_rows, size, start):
-        yield source.take(order[places])
 
 
 def shuffled(source: DataSource, buffer_rows: int = 65_536) -> Shuffled:

@@ -115,6 +115,27 @@ class DataSource(ABC):
         """Return at most `size` rows that represent all of them."""
 
 
+class WrappedSource(DataSource):
+    """The rows of another source, in another order or at another time."""
+
+    def __init__(self, source: DataSource) -> None:
+        self.source, self.once = source, source.once
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return self.source.n_columns
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, None if the source does not know it."""
+        return self.source.n_rows
+
+    def sample(self, size: int, seed: int = 0) -> Batch:
+        """Return a sample of the source."""
+        return self.source.sample(size, seed)
+
+
 class RandomAccess(DataSource):
     """Rows that can be read in any order, by their positions 0, ..., n_rows - 1.
 

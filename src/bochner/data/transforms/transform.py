@@ -86,13 +86,9 @@ class TransformedSource(DataSource):
         self.transform = transform
 
     @cached_property
-    def _n_columns(self) -> int:
-        return int(self.transform(self.source.sample(1)).X.shape[1])
-
-    @property
     def n_columns(self) -> int:
         """The number of columns after the transform, found by transforming one row."""
-        return self._n_columns
+        return int(self.transform(self.source.sample(1)).X.shape[1])
 
 
 @dataclass(init=False, eq=False, repr=False)
