@@ -85,7 +85,7 @@ def test_columns_beside_those_of_x_in_an_archive_can_be_chosen(tmp_path):
 
 
 def test_an_array_file_that_is_cut_off_while_it_is_read_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr("bochner.data.files.formats.array_table.CHUNK_ROWS", 1_024)
+    monkeypatch.setattr("bochner.data.files.formats.chunk.CHUNK_ROWS", 1_024)
     path = tmp_path / "a.npy"
     np.save(path, np.ones((4_096, 2)))
     with pytest.raises(ValueError, match="has changed while it was being read"):

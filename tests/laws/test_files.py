@@ -326,7 +326,7 @@ def test_progress_is_told_to_the_end(folder):
 def test_results_do_not_depend_on_chunks(folder, trees, monkeypatch):
     options = {"target": "age", "drop": ["state"], "missing": "mean", "keep": "no"}
     before = open_source(folder / "trees.parquet", **options)
-    monkeypatch.setattr("bochner.data.files.formats.parquet.CHUNK_ROWS", 77)
+    monkeypatch.setattr("bochner.data.files.formats.chunk.CHUNK_ROWS", 77)
     after = open_source(folder / "trees.parquet", **options)
     assert before.schema == after.schema
     assert_same(whole(before), whole(after))

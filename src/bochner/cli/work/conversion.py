@@ -12,12 +12,8 @@ from numpy.typing import NDArray
 from bochner.cli.work.table_files import SPARSE, TABLES, Columns, table_writer
 from bochner.data.files.formats.chunk import Chunk, Coded, SparseChunk
 from bochner.data.files.formats.paths import find_files, format_of
-from bochner.data.files.formats.tables import (
-    SparseTable,
-    format_of_standard_input,
-    open_table,
-    share_index_base,
-)
+from bochner.data.files.formats.svmlight import SvmlightFile
+from bochner.data.files.formats.tables import open_table, share_index_base
 
 LARGEST_WHOLE = 2.0**53
 MOST_COLUMNS = 10_000  # of sparse rows that are written as dense rows
@@ -30,23 +26,23 @@ def convert_files(
     paths = find_files(given)
     if out != "-" and any(Path(path).absolute() == Path(out).absolute() for path in paths):
         raise ValueError(f"{out} cannot be read and written at once: give another name.")
-    if format is None:
-        format = format_of_standard_input() if paths == ("-",) else format_of(paths)
-    tables = [open_table(path, format, ()) for path in paths]
-    share_index_base(table for table in tables if isinstance(table, SparseTable))
+    format = format or format_of(paths)
+    tables = [open_table(path, format) for path in paths]
+    share_index_base(table for table in tables if isinstance(table, SvmlightFile))
+    width = _width(tables) if format == "svmlight" else 0
     sparse = Path(out).suffix.lower() in SPARSE
     record = {"rows": 0, "skipped_rows": 0, "out": out}
     with table_writer(out, TABLES | SPARSE) as file:
         for chunk in _chunks(tables):
             _count(chunk, record, on_error)
-            columns = _columns(chunk, tables)
+            columns = _columns(chunk, tables[0], width)
             file.write(_with_label(columns, chunk, target) if sparse else _for_output(columns, out))
     return record
 
 
 def _chunks(tables: list[Any]) -> Iterator[Chunk | SparseChunk]:
     for table in tables:
-        if not isinstance(table, SparseTable) and table.names != tables[0].names:
+        if not isinstance(table, SvmlightFile) and table.names != tables[0].names:
             raise ValueError(
                 f"All files must have the same columns; {table.name} differs from {tables[0].name}."
             )
@@ -60,28 +56,27 @@ def _count(chunk: Chunk | SparseChunk, record: dict[str, Any], on_error: str) ->
     record["skipped_rows"] += chunk.n_bad
 
 
-def _columns(chunk: Chunk | SparseChunk, tables: list[Any]) -> Columns:
-    """Return the columns by name, in the order of the file."""
+def _columns(chunk: Chunk | SparseChunk, table: Any, width: int) -> Columns:
+    """Return the columns by name, in the order of the file; sparse rows have `width` columns."""
     if isinstance(chunk, SparseChunk):
-        rows = chunk.matrix(_widest(tables)).toarray()
-        return {"target": chunk.labels} | {f"{k}": rows[:, k] for k in range(rows.shape[1])}
+        rows = chunk.matrix(width).toarray()
+        return {"target": chunk.labels} | {f"{k}": rows[:, k] for k in range(width)}
     numbers = dict(zip(chunk.number_names, chunk.numbers.T, strict=True))
     texts = {n: _texts(c) for n, c in zip(chunk.text_names, chunk.texts, strict=True)}
     cells = numbers | texts
-    return {name: cells[name] for name in tables[0].names if name in cells}
+    return {name: cells[name] for name in table.names if name in cells}
 
 
-def _widest(tables: list[Any]) -> int:
+def _width(tables: list[Any]) -> int:
     """Return the number of columns of sparse files, which takes one pass."""
-    if not hasattr(tables[0], "width"):
-        if any(table.once for table in tables):
-            raise ValueError("Sparse rows of a stream can be written as .svm only; give a file.")
-        tables[0].width = max(chunk.n_columns for table in tables for chunk in table.chunks())
-    if tables[0].width > MOST_COLUMNS:
+    if any(table.once for table in tables):
+        raise ValueError("Sparse rows of a stream can be written as .svm only; give a file.")
+    width: int = max(chunk.n_columns for table in tables for chunk in table.chunks())
+    if width > MOST_COLUMNS:
         raise ValueError(
-            f"These sparse rows have {tables[0].width:,} columns, too many to write their zeros."
+            f"These sparse rows have {width:,} columns, too many to write their zeros."
         )
-    return int(tables[0].width)
+    return int(width)
 
 
 def _texts(coded: Coded) -> NDArray[Any]:

@@ -11,8 +11,8 @@ import numpy as np
 from bochner.compute.memory import memory_budget, release_freed
 from bochner.data.files.file_source import FileRows, FileSource, FileStream
 from bochner.data.files.formats.array_table import ArrayTable
+from bochner.data.files.formats.csv import CsvFile
 from bochner.data.files.formats.paths import (
-    NAMES,
     STANDARD_INPUT,
     Format,
     Paths,
@@ -20,13 +20,7 @@ from bochner.data.files.formats.paths import (
     find_files,
     format_of,
 )
-from bochner.data.files.formats.tables import (
-    CsvTable,
-    Header,
-    format_of_standard_input,
-    open_table,
-    share_index_base,
-)
+from bochner.data.files.formats.tables import Header, open_table, share_index_base
 from bochner.data.files.parsing import SparseParsing, TableParsing
 from bochner.data.files.schema.first_pass import Progress, read_sparse, read_table
 from bochner.data.files.schema.layout import (
@@ -38,13 +32,10 @@ from bochner.data.files.schema.layout import (
 from bochner.data.files.schema.schema import MISSING, Missing, Schema
 from bochner.data.files.split import Split
 from bochner.data.files.stored_rows import ArrayFileRows, StoredRows, StoredSparse, StoredTable
+from bochner.validation import require_one_of
 
 SMALL = 4  # rows up to a fourth of the budget are stored in memory
-
-
 Keep = Literal["auto", "memory", "disk", "no"]
-
-
 OnError = Literal["raise", "skip"]
 
 
@@ -68,11 +59,7 @@ class ReadOptions:
             ("keep", get_args(Keep)),
             ("dtype", (None, "float32", "float64")),
         ):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(map(repr, known))}; got "
-                    f"{getattr(self, name)!r}."
-                )
+            require_one_of(name, getattr(self, name), known)
 
     @property
     def in_memory(self) -> int:
@@ -169,11 +156,8 @@ def open_source(
     )  # fmt: skip
     selection = ColumnSelection(target, weight, columns, drop, categorical)
     files = find_files(paths)
-    if format is not None and format not in NAMES:
-        raise ValueError(f"format must be one of {', '.join(NAMES)}; got {format!r}.")
-    if format is None:
-        standard = files[0] == STANDARD_INPUT
-        format = format_of_standard_input() if standard else format_of(files)
+    require_one_of("format", format, (None, *get_args(Format)))
+    format = format or format_of(files)
     header = header if schema is None else schema.header
     stamps = tuple(Stamp.of(path) for path in files if path != STANDARD_INPUT)
     tables = tuple(open_table(path, format, _texts(selection, schema), header) for path in files)
@@ -203,10 +187,10 @@ def _table(
 ) -> FileSource:
     first, schema = tables[0], options.schema
     if isinstance(first, ArrayTable):
-        selection = first.with_default_roles(selection)
+        selection = selection.with_array_roles(first)
     layout = selection.layout(first) if schema is None else layout_from_schema(schema, first)
     tables = tuple(
-        table.with_texts(layout.texts) if isinstance(table, CsvTable) else table for table in tables
+        table.with_texts(layout.texts) if isinstance(table, CsvFile) else table for table in tables
     )
     for table in tables:
         require_kinds(layout, table)

@@ -22,6 +22,7 @@ from bochner.data.transforms.transform import (
     require_finite,
 )
 from bochner.records import Validated, require_sound
+from bochner.validation import require_one_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +155,7 @@ class Scaling(Transform, Validated):
             divided by the largest absolute value, so they lie in [-1, 1]. Zeros of sparse rows
             stay zeros. Constant columns have factor 1.
         """
-        if mode not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(map(repr, MODES))}; got {mode!r}.")
+        require_one_of("mode", mode, tuple(MODES))
         moments = Moments.learn(source)
         with np.errstate(over="ignore", invalid="ignore"):
             location, width = MODES[mode](moments)
@@ -238,9 +238,7 @@ class RowNormalization(Transform, name="row_normalization"):
 
     def rows(self, X: Rows) -> Rows:
         """Divide each row by its norm, which is summed in float64."""
-        if self.norm not in NORMS:
-            names = ", ".join(map(repr, NORMS))
-            raise ValueError(f"norm must be one of {names}; got {self.norm!r}.")
+        require_one_of("norm", self.norm, tuple(NORMS))
         X = X.astype(floating(X.dtype), copy=False)
         norms = NORMS[self.norm](X)
         norms[norms == 0.0] = 1.0

@@ -6,7 +6,6 @@ import os
 import struct
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,10 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from bochner.data.batch import NUMBERS
-from bochner.data.files.formats.chunk import Chunk, Coded, UnreadableFile
+from bochner.data.files.formats.chunk import Chunk, Coded, UnreadableFile, chunk_rows, split_by_kind
 from bochner.data.files.formats.paths import Stamp
-from bochner.data.files.schema.layout import ColumnSelection
 from bochner.data.storage import drop_pages
 
-CHUNK_ROWS = 65_536
-CHUNK_BYTES = 1 << 24
 LOCAL_HEADER = struct.Struct("<26xHH")  # of a zip member: lengths of name and extra field
 
 
@@ -56,20 +52,6 @@ class ArrayTable:
         self.singles = frozenset(self.features if single else ())
         self.X = X
 
-    def with_default_roles(self, selection: ColumnSelection) -> ColumnSelection:
-        """Return the selection with targets `y` and weights `weight` if there are such arrays."""
-        targets = tuple(name for name in self.names if name == "y" or name.startswith("y."))
-        others = frozenset(self.names) - frozenset(self.features)
-        target: Any = targets[0] if targets == ("y",) else targets
-        return replace(
-            selection,
-            target=target if targets and selection.target is None else selection.target,
-            weight="weight"
-            if selection.weight is None and "weight" in others
-            else selection.weight,
-            drop=(*selection.drop, *others) if selection.columns is None else selection.drop,
-        )
-
     def _add(self, name: str, array: NDArray[Any], rows: int) -> None:
         if array.ndim not in (1, 2) or len(array) != rows or array.dtype.kind not in NUMBERS + "U":
             raise UnreadableFile(
@@ -83,11 +65,8 @@ class ArrayTable:
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
         """Yield the rows of these columns, numbered from 1."""
-        names = self.names if columns is None else tuple(columns)
-        kinds = dict(zip(self.names, self.kinds, strict=True))
-        numbers = tuple(name for name in names if kinds[name] == "number")
-        texts = tuple(name for name in names if kinds[name] == "text")
-        step = max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(len(names), 1))))
+        numbers, texts = split_by_kind(self, columns)
+        step = chunk_rows(len(numbers) + len(texts))
         for start in range(0, self.n_rows, step):
             self.stamp.require_unchanged()  # reading beyond the end of a mapped file crashes
             rows = slice(start, min(start + step, self.n_rows))

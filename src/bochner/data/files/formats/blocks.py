@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
-from bochner.compute.text.csv import TILE, Records
+from bochner.compute.text.csv import TILE, Records, records
 from bochner.data.files.formats.chunk import UnreadableFile
 
 File = str | os.PathLike[str] | BinaryIO
-Splitter = Callable[[NDArray[np.uint8], int], Records]  # (text, number of its first line)
-
 T = TypeVar("T")
 
 BLOCK = 8 << 20
@@ -92,8 +90,11 @@ class Input:
                 )
             size *= 4
 
-    def blocks(self, split: Splitter) -> Iterator[Block]:
-        """Yield the blocks of the file. The text of a block is valid until the next one."""
+    def blocks(self, delimiter: int | None) -> Iterator[Block]:
+        """Yield the blocks of the file. The text of a block is valid until the next one.
+
+        Records end at line ends: outside quotes if there is a delimiter, at every one if not.
+        """
         if self.started and self.once:
             raise ValueError(
                 f"{self.name} is a stream, which can be read once. Give a path, or keep its rows."
@@ -101,12 +102,12 @@ class Input:
         self.started = True
         if self.once:
             head, self.head = self.head, b""
-            yield from self._read_blocks(_ReplayedStream(head, self.file), split)
+            yield from self._read_blocks(_ReplayedStream(head, self.file), delimiter)
             return
         with closing(_open(self.file)) as stream:
-            yield from self._read_blocks(stream, split)
+            yield from self._read_blocks(stream, delimiter)
 
-    def _read_blocks(self, stream: Any, split: Splitter) -> Iterator[Block]:
+    def _read_blocks(self, stream: Any, delimiter: int | None) -> Iterator[Block]:
         buffer, held, line, last = bytearray(BLOCK + 1), 0, 1, False
         while not last:
             with self._readable():
@@ -117,10 +118,10 @@ class Input:
                 filled += 1
             begin = len(MARK) if line == 1 and buffer.startswith(MARK) else 0
             text = np.frombuffer(buffer, np.uint8, filled - begin, begin)
-            records = split(text, line)
-            if len(records):
-                yield Block(text, records)
-            rest, line = filled - begin - records.end, records.line
+            found = records(text, delimiter, line)
+            if len(found):
+                yield Block(text, found)
+            rest, line = filled - begin - found.end, found.line
             if last and rest:
                 raise UnreadableFile(
                     f"{self.name}, line {line}: a quote is opened here and never closed. "

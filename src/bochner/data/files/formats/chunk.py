@@ -1,16 +1,20 @@
-"""Chunks: some thousand rows of a file as arrays, with descriptions of malformed rows."""
+"""Tables, which are files by their columns, and chunks of their rows as arrays."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 BAD_SHOWN = 100  # bad rows that a chunk describes: their number must not exhaust the memory
+CHUNK_ROWS = 65_536
+CHUNK_BYTES = 1 << 24
+MOST_QUOTED = 8
 
 
 class UnreadableFile(ValueError):
@@ -109,6 +113,40 @@ class Chunk:
         return len(self.lines)
 
 
+class FileTable(Protocol):
+    """A file by its columns: a `CsvFile`, a `ParquetTable` or an `ArrayTable`.
+
+    A kind is "number", "text", or the name of a type that cannot be read. Columns without names
+    (`named` is False) are called "0", "1" and so on. `singles` are the columns of single precision.
+    """
+
+    name: str
+    once: bool
+    named: bool
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    singles: frozenset[str]
+    bytes_read: int
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
+        """Yield the rows with these columns, by default all."""
+
+
+def split_by_kind(
+    table: FileTable, columns: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of numbers and the columns of text, by default of all columns."""
+    kinds = dict(zip(table.names, table.kinds, strict=True))
+    names = table.names if columns is None else columns
+    numbers, texts = ([n for n in names if kinds[n] == kind] for kind in ("number", "text"))
+    return tuple(numbers), tuple(texts)
+
+
+def chunk_rows(columns: int) -> int:
+    """Return the number of rows of a chunk, fewer for more columns."""
+    return max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(columns, 1))))
+
+
 @dataclass(frozen=True)
 class SparseChunk:
     """Rows of a sparse file: row i has data[k] at column indices[k], indptr[i] <= k < indptr[i+1].
@@ -155,6 +193,13 @@ class SparseChunk:
     def matrix(self, n_columns: int) -> Any:
         """Return the rows as a SciPy CSR matrix of this width."""
         return sp.csr_matrix((self.data, self.indices, self.indptr), (len(self), n_columns))
+
+
+def quoted(names: Iterable[Any]) -> str:
+    """Return names for an error message, shortened if there are many."""
+    texts = [repr(name) for name in names]
+    more = f" and {len(texts) - MOST_QUOTED} more" if len(texts) > MOST_QUOTED else ""
+    return ", ".join(texts[:MOST_QUOTED]) + more
 
 
 def quoted_cell(cell: bytes) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
 from bochner.compute.text.cells import Markers, codes
-from bochner.compute.text.csv import Records, fields, records
+from bochner.compute.text.csv import Records, fields
 from bochner.compute.text.decimal import HARD, WHOLE, WRONG, read_decimals
-from bochner.data.files.formats.blocks import Block, File, Input
+from bochner.data.files.formats.blocks import BLOCK, Block, File, Input
 from bochner.data.files.formats.chunk import (
     BAD_SHOWN,
     BadRow,
@@ -21,23 +21,14 @@ from bochner.data.files.formats.chunk import (
     Coded,
     UnreadableFile,
     expected_number,
+    quoted,
     quoted_cell,
+    split_by_kind,
 )
-from bochner.data.files.formats.dialect import (
-    Dialect,
-    DialectOptions,
-    Kind,
-    content,
-    detect_dialect,
-    quoted_names,
-)
+from bochner.data.files.formats.dialect import Dialect, DialectOptions, content, detect_dialect
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
-
-
 Bytes = NDArray[np.uint8]
-
-
 Bounds = NDArray[np.int32]
 
 
@@ -49,9 +40,7 @@ class TextColumn:
     words: list[bytes]
 
     @classmethod
-    def of(
-        cls, text: NDArray[np.uint8], starts: NDArray[np.int32], stops: NDArray[np.int32]
-    ) -> TextColumn:
+    def of(cls, text: Bytes, starts: Bounds, stops: Bounds) -> TextColumn:
         """Return the column of the cells text[start:stop]."""
         starts, stops = np.ascontiguousarray(starts), np.ascontiguousarray(stops)
         rows, firsts = codes(text, starts, stops)
@@ -100,8 +89,7 @@ class FieldLayout:
         kinds = dict(zip(dialect.names, dialect.kinds, strict=True))
         if not kinds.keys() >= set(wanted) or len(set(wanted)) < len(wanted):
             raise ValueError(
-                f"columns must be different ones of {quoted_names(dialect.names)}; got "
-                f"{quoted_names(wanted)}."
+                f"columns must be different ones of {quoted(dialect.names)}; got {quoted(wanted)}."
             )
         for name in wanted:
             if name in dialect.unusable:
@@ -124,8 +112,8 @@ class ParsedRows:
 
     numbers: NDArray[np.float64]
     lines: NDArray[np.int64]
-    starts: NDArray[np.int32]
-    stops: NDArray[np.int32]
+    starts: Bounds
+    stops: Bounds
     bad: tuple[BadRow, ...]
     n_bad: int
 
@@ -204,11 +192,7 @@ class RowReader:
         return rows.select(flags == WHOLE, bad[:BAD_SHOWN], torn + len(wrong))
 
     def _read_exactly(
-        self,
-        text: Bytes,
-        starts: NDArray[np.int32],
-        stops: NDArray[np.int32],
-        out: NDArray[np.float64],
+        self, text: Bytes, starts: Bounds, stops: Bounds, out: NDArray[np.float64]
     ) -> int:
         """Parse a row with a cell that has too many digits for the compiled loop."""
         for j in range(len(out)):
@@ -280,6 +264,8 @@ class CsvFile:
     (array([1.5, nan, 2. ]), ('oak', 'ash'))
     """
 
+    singles: frozenset[str] = frozenset()
+
     def __init__(
         self,
         file: File,
@@ -290,31 +276,26 @@ class CsvFile:
         text: Sequence[str] = (),
         missing: Sequence[str] = MISSING,
     ) -> None:
-        self._markers = Markers(tuple(missing))
         self._input = Input(file, name)
-        self._dialect = detect_dialect(
-            self._input, DialectOptions(delimiter, header, text, self._markers)
-        )
+        self._options = DialectOptions(delimiter, header, text, Markers(tuple(missing)))
+        self.name, self.once, self.bytes_read = self._input.name, self._input.once, 0
+        self._set_dialect(detect_dialect(self._input, self._options))
 
-    @property
-    def name(self) -> str:
-        """The name of the file in errors."""
-        return self._input.name
+    def _set_dialect(self, dialect: Dialect) -> None:
+        self._dialect, self.names, self.kinds = dialect, dialect.names, dialect.kinds
+        self.named = self.names != tuple(map(str, range(len(self.names))))
 
-    @property
-    def once(self) -> bool:
-        """Whether the rows can be read only once, as those of a stream."""
-        return self._input.once
+    def with_texts(self, texts: Iterable[str]) -> CsvFile:
+        """Return the table in which these columns hold text, as in other files of the data.
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self._dialect.names
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The type of each column, "number" or "text"."""
-        return self._dialect.kinds
+        Read as numbers they would lose leading zeros: 01234 is not 1234.
+        """
+        if self.once or set(split_by_kind(self, None)[0]).isdisjoint(texts):
+            return self
+        table = copy(self)
+        options = replace(self._options, text=tuple(texts))
+        table._set_dialect(detect_dialect(self._input, options))
+        return table
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
         """Yield the rows with these columns, by default all; other columns are not parsed.
@@ -323,16 +304,13 @@ class CsvFile:
         numbers and texts are in the order of `columns`.
         """
         layout = FieldLayout.of(self._dialect, columns)
-        return self._read_chunks(RowReader(self.name, layout, self._markers))
+        return self._read_chunks(RowReader(self.name, layout, self._options.markers))
 
     def _read_chunks(self, reader: RowReader) -> Iterator[Chunk]:
-        skipped = self._dialect.headers
-        for block in self._input.blocks(partial(_split, delimiter=self._dialect.delimiter)):
+        skipped, self.bytes_read = self._dialect.headers, 0
+        for block in self._input.blocks(self._dialect.delimiter):
             rest = Block(block.text, block.records[skipped:])
             skipped = 0
             if len(rest.records):
+                self.bytes_read += BLOCK
                 yield reader.chunk(rest)
-
-
-def _split(text: NDArray[np.uint8], line: int, delimiter: int) -> Records:
-    return records(text, delimiter, line)

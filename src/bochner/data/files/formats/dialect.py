@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from bochner.compute.text.decimal import WRONG, read_decimals
 from bochner.data.files.formats.blocks import Input
 from bochner.data.files.formats.chunk import UnreadableFile, quoted_cell
 
-Kind = Literal["number", "text"]
 Cuts = dict[int, Records]
 Sample = tuple[NDArray[np.uint8], Records, int]  # text, its records and their delimiter
 # A comma may also be a decimal point or part of a text, so ties go to the others.
@@ -42,7 +40,7 @@ class Dialect:
 
     delimiter: int
     names: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[str, ...]
     headers: int
     unusable: dict[str, str] = field(default_factory=dict)
 
@@ -156,7 +154,7 @@ def _decoded(cell: bytes, where: str) -> str:
 
 def _kinds(
     sample: Sample, options: DialectOptions, names: tuple[str, ...]
-) -> tuple[tuple[Kind, ...], dict[str, str]]:
+) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the types of columns, and error messages for unusable ones."""
     texts, places = set(options.text), np.arange(len(names))
     text, some, delimiter = sample
@@ -168,7 +166,7 @@ def _kinds(
         other = _other_number([content(text, *cell) for cell in cells], options.markers)
         if other is not None and names[j] not in texts:
             unusable[names[j]] = _notation_message(names[j], other)
-    kinds: list[Kind] = [
+    kinds = [
         "number" if number and name not in texts else "text"
         for name, number in zip(names, numbers, strict=True)
     ]
@@ -202,9 +200,3 @@ def _are_numbers(
     filled = wrong | ~np.isnan(out.reshape(wrong.shape))
     few: NDArray[np.bool_] = wrong.sum(axis=0) <= TOLERATED * filled.sum(axis=0)
     return few
-
-
-def quoted_names(names: Sequence[str]) -> str:
-    """Return names for an error message, at most 20."""
-    more = f", ... ({len(names)} in all)" if len(names) > 20 else ""
-    return ", ".join(f'"{name}"' for name in names[:20]) + more

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.data.files.formats.chunk import Chunk, Coded, UnreadableFile
+from bochner.data.files.formats.chunk import Chunk, Coded, UnreadableFile, chunk_rows, split_by_kind
 
-CHUNK_ROWS = 65_536
-CHUNK_BYTES = 1 << 24
 INDEX = "__index_level_"  # columns of the pandas index
-Kind = Literal["number", "text", "other"]
 
 
 def pyarrow() -> Any:
@@ -56,7 +53,6 @@ class ParquetTable:
         fields = [field for field in schema if not field.name.startswith(INDEX)]
         self.names = tuple(field.name for field in fields)
         self.kinds = tuple(_kind(field.type) for field in fields)
-        self.types = {field.name: str(field.type) for field in fields}
         self.singles = frozenset(
             field.name for field in fields if str(field.type) in ("float", "halffloat")
         )
@@ -73,10 +69,7 @@ class ParquetTable:
 
     def part(self, number: int, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
         """Yield the rows of one row group."""
-        names = self.names if columns is None else tuple(columns)
-        kinds = dict(zip(self.names, self.kinds, strict=True))
-        numbers = tuple(name for name in names if kinds[name] == "number")
-        texts = tuple(name for name in names if kinds[name] == "text")
+        numbers, texts = split_by_kind(self, columns)
         first, wanted = self._starts[number] + 1, [*numbers, *texts]
         reader = pyarrow().parquet.ParquetFile(self.name, metadata=self._metadata, pre_buffer=False)
         with reader as file:
@@ -98,18 +91,17 @@ class ParquetTable:
 
 def _batches(file: Any, group: int, names: list[str]) -> Any:
     """Read one row group: reading all of them at once would hold them all in memory."""
-    rows = max(1_024, min(CHUNK_ROWS, CHUNK_BYTES // (8 * max(len(names), 1))))
-    return file.iter_batches(rows, row_groups=[group], columns=names)
+    return file.iter_batches(chunk_rows(len(names)), row_groups=[group], columns=names)
 
 
-def _kind(type_: Any) -> Kind:
+def _kind(type_: Any) -> str:
     types = pyarrow().types
     if types.is_dictionary(type_):
-        return "text" if _kind(type_.value_type) == "text" else "other"
+        return "text" if _kind(type_.value_type) == "text" else str(type_)
     if types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_):
         return "text"
     numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null
-    return "number" if any(is_number(type_) for is_number in numbers) else "other"
+    return "number" if any(is_number(type_) for is_number in numbers) else str(type_)
 
 
 def _numbers(batch: Any, names: tuple[str, ...]) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from glob import glob, has_magic
@@ -25,7 +26,6 @@ FORMATS: dict[str, Format] = {
     ".npy": "npy",
     ".npz": "npz",
 }
-NAMES: tuple[Format, ...] = ("csv", "parquet", "svmlight", "npy", "npz")
 BEGINNINGS: dict[bytes, Format] = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}
 SPARSE_LINE = re.compile(rb"[^\s,;]+( qid:\d+)?([ \t]+\d+:[^\s:]+)+[ \t]*(#.*)?\r?")
 SNIFFED_BYTES = 65_536
@@ -72,21 +72,20 @@ def _by_name(path: str) -> Format | None:
     return FORMATS.get(Path(path.lower().removesuffix(".gz")).suffix)
 
 
-def format_of(files: Iterable[str], beginning: bytes = b"") -> Format:
+def format_of(files: tuple[str, ...]) -> Format:
     """Return the common format of all files, by their names or the first bytes of the first."""
-    files = tuple(files)
     found = {_by_name(path) for path in files if path != STANDARD_INPUT} - {None}
     if len(found) > 1:
         raise ValueError(
             f"All files must be of one format; got {', '.join(sorted(map(str, found)))}. Give "
             "those of one format, or format= if the names mislead."
         )
-    return found.pop() or "csv" if found else sniff_format(beginning or _beginning(files[0]))
+    return found.pop() or "csv" if found else sniff_format(_beginning(files[0]))
 
 
 def _beginning(path: str) -> bytes:
     if path == STANDARD_INPUT:
-        return b""
+        return sys.stdin.buffer.peek(SNIFFED_BYTES)  # type: ignore[union-attr,no-any-return]
     with open(path, "rb") as file:
         return file.read(SNIFFED_BYTES)
 

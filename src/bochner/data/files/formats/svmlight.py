@@ -21,7 +21,7 @@ from bochner.compute.text.svmlight import (
     IndexValuePairs,
     pairs,
 )
-from bochner.data.files.formats.blocks import Block, File, Input
+from bochner.data.files.formats.blocks import BLOCK, Block, File, Input
 from bochner.data.files.formats.chunk import (
     BAD_SHOWN,
     BadRow,
@@ -31,11 +31,7 @@ from bochner.data.files.formats.chunk import (
 )
 
 Bytes = NDArray[np.uint8]
-
-
 Cells = tuple[NDArray[np.int32], NDArray[np.int32]]
-
-
 EXPECTED = {
     NO_PAIR: "index:value",
     NOT_INCREASING: "indices that increase",
@@ -175,28 +171,17 @@ class SvmlightFile:
         self._input = Input(file, name)
         zero = self._input.inspect(_has_zero)
         self.zero_based = zero if zero_based == "auto" else bool(zero_based)
-
-    @property
-    def name(self) -> str:
-        """The name of the file in errors."""
-        return self._input.name
-
-    @property
-    def once(self) -> bool:
-        """Whether the rows can be read only once, as those of a stream."""
-        return self._input.once
+        self.name, self.once, self.bytes_read = self._input.name, self._input.once, 0
 
     def chunks(self) -> Iterator[SparseChunk]:
         """Yield the rows. A chunk comes from about eight megabytes of text."""
         reader = SparseReader(self.name, 0 if self.zero_based else 1)
-        for block in self._input.blocks(_lines):
+        self.bytes_read = 0
+        for block in self._input.blocks(None):
             chunk = reader.chunk(block)
             if len(chunk) or chunk.n_bad:
+                self.bytes_read += BLOCK
                 yield chunk
-
-
-def _lines(text: NDArray[np.uint8], line: int) -> Records:
-    return records(text, None, line)
 
 
 def _has_zero(text: NDArray[np.uint8]) -> bool | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from bochner.data.files.formats.array_table import ArrayTable
+from bochner.data.files.formats.chunk import FileTable, quoted
 from bochner.data.files.schema.schema import Schema
 
-MOST_QUOTED = 8
 ColumnKey = str | int
 
 
@@ -44,8 +45,21 @@ class ColumnSelection:
     drop: Sequence[ColumnKey] = ()
     categorical: Sequence[ColumnKey] = ()
 
-    def layout(self, table: Any) -> Layout:
-        """Return the layout of a table with `names`, `kinds` and `named`."""
+    def with_array_roles(self, table: ArrayTable) -> ColumnSelection:
+        """Return the selection with targets `y` and weights `weight` if there are such arrays."""
+        targets = tuple(name for name in table.names if name == "y" or name.startswith("y."))
+        others = frozenset(table.names) - frozenset(table.features)
+        selection = self
+        if selection.target is None and targets:
+            selection = replace(selection, target="y" if targets == ("y",) else targets)
+        if selection.weight is None and "weight" in others:
+            selection = replace(selection, weight="weight")
+        if selection.columns is None:
+            selection = replace(selection, drop=(*selection.drop, *others))
+        return selection
+
+    def layout(self, table: FileTable) -> Layout:
+        """Return the layout of a table."""
         names = _ColumnNames(table)
         several = isinstance(self.target, Sequence) and not isinstance(self.target, str)
         given: Any = self.target if several else [self.target]
@@ -68,19 +82,19 @@ class ColumnSelection:
         label = any(kinds[name] == "text" for name in targets)
         if label and len(targets) > 1:
             raise ValueError(
-                f"Several targets must all be numbers; got text in one of {_quoted(targets)}. Give "
+                f"Several targets must all be numbers; got text in one of {quoted(targets)}. Give "
                 "one target of text, or targets of numbers."
             )
         return Layout(features, named | texts, targets, label, not several, weight)
 
 
-def layout_from_schema(schema: Schema, table: Any) -> Layout:
+def layout_from_schema(schema: Schema, table: FileTable) -> Layout:
     """Return the layout of new data for a schema; targets and weights may be absent."""
     absent = [name for name in schema.names if name not in table.names]
     if absent:
         raise ValueError(
             f"{table.name} must have the columns that the model was fitted with; missing: "
-            f"{_quoted(absent)}. It has {_quoted(table.names)}. Rename or add them."
+            f"{quoted(absent)}. It has {quoted(table.names)}. Rename or add them."
         )
     has_targets = schema.targets and all(name in table.names for name in schema.targets)
     return Layout(
@@ -93,35 +107,34 @@ def layout_from_schema(schema: Schema, table: Any) -> Layout:
     )
 
 
-def require_kinds(layout: Layout, table: Any) -> None:
+def require_kinds(layout: Layout, table: FileTable) -> None:
     """Refuse a table that lacks columns, or whose columns have the wrong type."""
     kinds = dict(zip(table.names, table.kinds, strict=True))
     for name in layout.wanted:
         if name not in kinds:
             raise ValueError(
                 f"All files must have the same columns, but {table.name} has no {name!r}; it has "
-                f"{_quoted(table.names)}. Read files with other columns by themselves."
+                f"{quoted(table.names)}. Read files with other columns by themselves."
             )
         text = name in layout.texts
-        if kinds[name] == "other" or (kinds[name] == "text" and not text):
-            found = table.types[name] if kinds[name] == "other" else "text"
+        if kinds[name] not in (("number", "text") if text else ("number",)):
             raise ValueError(
                 f"{table.name}, column {name!r}: expected {'text' if text else 'numbers'}, found "
-                f"{found}. Turn it into numbers (a date into days since a fixed day), leave it out "
-                f"by drop=[{name!r}], or say categorical=[{name!r}] if it holds categories."
+                f"{kinds[name]}. Turn it into numbers (a date into days since a fixed day), leave "
+                f"it out by drop=[{name!r}], or say categorical=[{name!r}] if it holds categories."
             )
 
 
 class _ColumnNames:
     """Names of columns, by name or, if they have no names, by position."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: FileTable) -> None:
         self.table = table
         double = [name for name in dict.fromkeys(table.names) if table.names.count(name) > 1]
         if double:
             raise ValueError(
                 f"Columns must have names of their own, but {table.name} has more than one "
-                f"{_quoted(double)}. Rename them in the file."
+                f"{quoted(double)}. Rename them in the file."
             )
 
     def __getitem__(self, column: ColumnKey) -> str:
@@ -135,7 +148,7 @@ class _ColumnNames:
             return str(table.names[column])
         if column not in table.names:
             raise ValueError(
-                f"{table.name} has no column {column!r}. It has {_quoted(table.names)}. Give one "
+                f"{table.name} has no column {column!r}. It has {quoted(table.names)}. Give one "
                 "of these."
             )
         return str(column)
@@ -146,11 +159,5 @@ def _require_distinct(features: tuple[str, ...], taken: set[Any]) -> None:
     if both or len(set(features)) < len(features):
         raise ValueError(
             "columns= must name each column to learn from once, and neither a target, the weight "
-            f"nor a dropped one; got {_quoted(both or features)}."
+            f"nor a dropped one; got {quoted(both or features)}."
         )
-
-
-def _quoted(names: Iterable[Any]) -> str:
-    texts = [repr(name) for name in names]
-    more = f" and {len(texts) - MOST_QUOTED} more" if len(texts) > MOST_QUOTED else ""
-    return ", ".join(texts[:MOST_QUOTED]) + more
