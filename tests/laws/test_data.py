@@ -234,7 +234,7 @@ def test_sources_come_from_arrays_sparse_rows_blocks_frames_and_sources(X):
     assert isinstance(as_source(sparse(X)), ArraySource)
     assert isinstance(as_source(pandas.DataFrame(X)), ArraySource)
     assert isinstance(as_source([X, X]), IteratorSource)
-    with pytest.raises(ValueError, match="brings its own targets"):
+    with pytest.raises(ValueError, match="has its own targets"):
         as_source(source, X[:, 0])
     with pytest.raises(ValueError, match="got int"):
         as_source(3)

@@ -224,7 +224,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path):
         with open(path, "a") as file:
             file.write("3,4\n")
 
-    with pytest.raises(ValueError, match=r"has changed while it was being read.*begin anew"):
+    with pytest.raises(ValueError, match=r"has changed while it was being read.*start again"):
         open_source(path, "y", progress=change)
     np.save(tmp_path / "rows.npy", np.eye(3))
     source = open_source(tmp_path / "rows.npy")
@@ -265,7 +265,7 @@ def test_what_cannot_be_learned_from_is_refused_with_a_sentence(tmp_path, text, 
 def test_files_that_are_not_there_or_not_alike_are_refused(tmp_path, folder):
     with pytest.raises(FileNotFoundError, match="no file"):
         open_source(tmp_path / "none.csv")
-    with pytest.raises(FileNotFoundError, match="No file fits"):
+    with pytest.raises(FileNotFoundError, match="No file matches"):
         open_source(tmp_path / "*.csv")
     with pytest.raises(FileNotFoundError, match="has no file"):
         open_source(tmp_path)

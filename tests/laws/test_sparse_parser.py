@@ -60,7 +60,7 @@ def test_sparse_rows_are_those_of_scikit_learn():
         ("1 3", 'expected index:value, found "3"'),
         ("1 -3:1", 'expected index:value, found "-3:1"'),
         ("1 2147483648:1", 'expected an index of at most 16777216, found "2147483648:1"'),
-        ("1 0:1", "expected an index from 1 on (say zero_based=True if the first column is 0)"),
+        ("1 0:1", "expected an index from 1 on (give zero_based=True if the first column is 0)"),
         ("1 1:1 qid:3", 'expected index:value, found "qid:3"'),
     ],
 )

@@ -88,7 +88,7 @@ def test_packed_files_are_read_and_half_of_one_is_refused(tmp_path):
     assert joined(packed.chunks()) == expected
     assert joined(packed.chunks()) == expected  # a path can be walked over again
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(UnreadableFile, match="no whole gzip file"):
+    with pytest.raises(UnreadableFile, match="not a complete gzip file"):
         list(CsvFile(path).chunks())
 
 

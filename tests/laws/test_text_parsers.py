@@ -126,9 +126,9 @@ def test_a_stream_of_text_is_refused():
         (b"a,a\n1,2\n", 'line 1: two columns are called "a"'),
         (b"a,\xe4\n1,2\n", "line 1: the name .* is not text in UTF-8"),
         (b'"a"b,c\n1,2\n', "line 1: text follows a closing quote"),
-        (b"39,oak\n40,ash\n", "line 1: .* may hold names or a row. Say which by header="),
+        (b"39,oak\n40,ash\n", "line 1: .* may hold names or a row. Give header="),
         (b'a,b\n1,"2', "line 2: a quote is opened here and never closed"),
-        (b'"a,b\n1,2', "no row that ends"),
+        (b'"a,b\n1,2', "no complete row"),
     ],
 )
 def test_files_that_cannot_be_read_say_why(content, sentence):

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from bochner.records import Validated, require_sound
 
 NUMBERS = "fiub"  # the dtype kinds of numbers: float, signed, unsigned, bool
-
-
 Rows = Any  # a 2-d array of numbers, or SciPy CSR rows
 
 
@@ -35,13 +33,13 @@ class Batch(Validated):
     def validate(self) -> None:
         """Check that X is a table of numbers, and that all parts have as many rows as it."""
         X, index, weight = self.X, self.index, self.weight
-        require_sound(isinstance(X, np.ndarray | sp.csr_array | sp.csr_matrix), "X is no array")
-        require_sound(X.ndim == 2 and X.dtype.kind == "f", "X is no table of numbers")
+        require_sound(isinstance(X, np.ndarray | sp.csr_array | sp.csr_matrix), "X is not an array")
+        require_sound(X.ndim == 2 and X.dtype.kind == "f", "X is not a 2-d array of floats")
         for part in (self.y, index, weight):
             fits = part is None or part.shape[:1] == X.shape[:1]
             require_sound(fits, "its parts differ in length")
-        require_sound(weight is None or weight.ndim == 1, "its weights are no list")
-        require_sound(index.ndim == 1, "its numbers are no list")
+        require_sound(weight is None or weight.ndim == 1, "its weights are not 1-d")
+        require_sound(index.ndim == 1, "its row numbers are not 1-d")
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -88,7 +86,7 @@ def make_batch(X: Any, y: Any, weight: Any, first_row: int = 0, where: str = "X"
     )
 
 
-def _check_rows(X: Any, where: str = "X") -> Rows:
+def _check_rows(X: Any, where: str) -> Rows:
     """Return a 2-d array of numbers unchanged, sparse rows as canonical CSR."""
     X = _canonical(X.tocsr()) if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2:
@@ -124,5 +122,5 @@ def _check_length(array: NDArray[Any], n_rows: int, name: str, where: str) -> ND
 def _check_weight(weight: Any, n_rows: int, where: str) -> NDArray[np.float64]:
     array = _check_length(np.asarray(weight, dtype=np.float64), n_rows, "weight", where)
     if array.ndim != 1:
-        raise ValueError(f"weight must be 1-d, one number a row; got shape {array.shape}.")
+        raise ValueError(f"weight must be 1-d, one number for each row; got shape {array.shape}.")
     return array

@@ -110,7 +110,7 @@ class IteratorSource(Stream):
         batch = self._peek(size, seed)
         if batch is None:
             raise ValueError(
-                "A sample needs at least one row, but the iterator of blocks has none (left). "
+                "A sample needs at least one row, but the iterator of blocks has none left. "
                 "Give a new iterator, or a list of blocks if it is to be read several times."
             )
         return batch
@@ -153,8 +153,8 @@ class _BlockFormat:
             needed, given = getattr(self, name), getattr(other, name)
             if needed != given:
                 raise ValueError(
-                    f"All blocks must be alike, but block {number} has {name}: {given}, and the "
-                    f"blocks before it have {name}: {needed}. Make the blocks alike."
+                    f"All blocks must have one format, but block {number} has {name}: {given}, and "
+                    f"the blocks before it have {name}: {needed}. Give blocks of one format."
                 )
 
     def cast(self, piece: Batch) -> Batch:
@@ -195,7 +195,7 @@ def as_source(X: Any, y: Any = None, weight: Any = None) -> DataSource:
         )
     if y is not None or weight is not None:
         raise ValueError(
-            f"A {type(X).__name__} brings its own targets and weights: leave y and weight out, "
+            f"A {type(X).__name__} has its own targets and weights: leave y and weight out, "
             "and give blocks (X, y) or (X, y, weight)."
         )
     return X if isinstance(X, DataSource) else IteratorSource(X)

@@ -33,7 +33,7 @@ def even_cut(n_rows: int, size: int, start: int = 0) -> Iterator[slice]:
 
 
 class Reader:
-    """Rows of a stream in any numbers, independent of the pieces in which they arrive.
+    """Reads any number of rows of a stream, whatever the pieces in which they arrive.
 
     It holds only the pieces that the requested rows overlap. Rows that were not taken stay for the
     next call.

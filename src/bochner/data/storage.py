@@ -1,7 +1,7 @@
 """Arrays that stay in memory within a budget and go to an unnamed temporary file beyond it.
 
-A file without a name vanishes with the process, however that ends. Pages of a mapped file count as
-memory of the process until `drop_pages` returns them to the system.
+A file without a name is removed when the process ends, even if it is killed. Pages of a mapped file
+count as memory of the process until `drop_pages` returns them to the system.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SpillFile:
         while len(room):
             count = os.preadv(self._file.fileno(), [room], offset)
             if count == 0:
-                raise OSError("The temporary file of kept rows is shorter than it was. Begin anew.")
+                raise OSError("The temporary file of stored rows has become shorter. Start again.")
             room, offset = room[count:], offset + count
 
     def mapped(
@@ -215,9 +215,9 @@ def disk_full_error(error: OSError, size: int) -> OSError:
         return error
     return OSError(
         error.errno,
-        f"The temporary folder {gettempdir()} has no room for the rows, {size / 1e9:.1f} GB of "
-        "them so far; nothing is left there. Set the environment variable TMPDIR to a folder on a "
-        "larger disk, or give keep='no' to parse the files anew in each pass.",
+        f"The temporary folder {gettempdir()} has no room for the rows, {size / 1e9:.1f} GB so "
+        "far; they were removed. Set the environment variable TMPDIR to a folder on a larger disk, "
+        "or give keep='no' to parse the files again in each pass.",
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data.batch import Batch
+from bochner.data.files.formats.chunk import quoted
 from bochner.data.files.parsing import Parsing, SkippedRows, TableParsing, Tally
 from bochner.data.files.schema.first_pass import FirstPass, Recoding, labels_of, vocabularies
 from bochner.data.files.schema.schema import Schema
@@ -119,5 +120,5 @@ class FileStream(FileSource, Stream):
             return self._first_pass.recoding(rows[places])
         batch = self._peek(size, seed)
         if batch is None:
-            raise ValueError(f"{', '.join(self.paths[:3])} has no rows (left). Give one with rows.")
+            raise ValueError(f"{quoted(self.paths)} has no rows left. Give a file with rows.")
         return batch

@@ -20,12 +20,10 @@ from bochner.data.files.schema.schema import Schema, Vocabulary
 from bochner.data.files.split import PartOrder, Split
 
 Vocabularies = dict[str, Vocabulary]
-
-
 SHOWN = 10
 TO_PREDICT = (
-    "The model was fitted to rows without any: fill them in, or fit with missing='own', 'mean' or "
-    "'median'."
+    "The model was fitted to rows without missing values: fill them in, or fit with "
+    "missing='own', 'mean' or 'median'."
 )
 
 
@@ -98,8 +96,8 @@ class Tally:
 
 def _advice(column: str) -> str:
     return (
-        "Say what is to become of them: missing='own' (alike, and unlike all numbers), 'mean' or "
-        f"'median'; or leave it out: drop=[{column!r}]."
+        "Choose what replaces them: missing='own' (a value far from all others), 'mean' or "
+        f"'median'; or leave the column out: drop=[{column!r}]."
     )
 
 

@@ -142,15 +142,7 @@ class StoredSparse(StoredRows):
 class ArrayFileRows(StoredRows):
     """Rows of an `ArrayTable`, read in place; only the positions that a split selects are stored.
 
-    Parameters
-    ----------
-    table : ArrayTable
-    stamp : Stamp
-        Size and time of the file, to detect changes.
-    layout : Layout
-        Columns of numbers only.
-    dtype : dtype
-    split : Split or None
+    All columns of the layout hold numbers. The stamp shows whether the file has changed.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ class Filling(Transform):
         """Learn the values from the numbers that are not missing."""
         if sp.issparse(X):
             return cls(np.zeros(X.shape[1]))
-        low, high = (_ends(X, end) for end in (np.fmin, np.fmax))  # these ignore NaN
+        low, high = (_extremes(X, end) for end in (np.fmin, np.fmax))  # these ignore NaN
         return cls(high + GAP * np.where(high > low, high - low, 1.0))
 
     def rows(self, X: Rows) -> Rows:
@@ -56,5 +56,5 @@ class Filling(Transform):
         return np.where(missing, self.values.astype(X.dtype), X) if missing.any() else X
 
 
-def _ends(X: NDArray[Any], end: np.ufunc) -> NDArray[np.float64]:
+def _extremes(X: NDArray[Any], end: np.ufunc) -> NDArray[np.float64]:
     return np.asarray(np.nan_to_num(end.reduce(X, axis=0).astype(np.float64)))

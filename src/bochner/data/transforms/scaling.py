@@ -137,7 +137,7 @@ class Scaling(Transform, Validated):
 
     def validate(self) -> None:
         """Check that each column has a location and a factor."""
-        require_sound(self.location.ndim == 1, "its location is no list")
+        require_sound(self.location.ndim == 1, "its location is not 1-d")
         same = self.location.shape == self.factor.shape
         require_sound(same, "location and factor differ in length")
 
@@ -181,7 +181,7 @@ class Scaling(Transform, Validated):
     def _sparse_rows(self, X: Rows) -> Rows:
         if self.location.any():
             raise ValueError(
-                "Sparse rows cannot be moved without filling in their zeros, but this scaling was "
+                "Sparse rows cannot be shifted without filling in zeros, but this scaling was "
                 "learned from dense rows. Learn it from sparse rows, or give X.toarray()."
             )
         X.data *= self.factor.astype(X.dtype)[X.indices]

@@ -100,7 +100,7 @@ class TransformedRows(TransformedSource, RandomAccess, Validated):
     def validate(self) -> None:
         """Check the transform on one row."""
         mapped = self.transform(self.source.sample(1))
-        require_sound(isinstance(mapped, Batch), "its transform is of no batches")
+        require_sound(isinstance(mapped, Batch), "its transform does not return a batch")
 
     @property
     def n_rows(self) -> int:

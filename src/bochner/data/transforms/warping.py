@@ -53,7 +53,7 @@ class Ranks(Validated):
 
     def validate(self) -> None:
         """Check that each knot has a share."""
-        require_sound(self.knots.ndim == 1 and len(self.knots) > 0, "its knots are no list")
+        require_sound(self.knots.ndim == 1 and len(self.knots) > 0, "its knots are not a 1-d array")
         same = self.knots.shape == self.shares.shape
         require_sound(same, "knots and shares differ in number")
 

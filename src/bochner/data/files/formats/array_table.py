@@ -26,10 +26,6 @@ class ArrayTable:
     Columns have the names "0", "1" and so on. Columns of other arrays in a .npz file have the name
     of the array, followed by a dot and a number if there are several. Arrays are memory-mapped;
     compressed ones are read into memory.
-
-    Parameters
-    ----------
-    path : str
     """
 
     once = False
@@ -103,7 +99,7 @@ def _mapped(path: str, offset: int) -> NDArray[Any]:
             shape, fortran, dtype = read(file)
             begin = file.tell()
     except ValueError as error:
-        raise UnreadableFile(f"{path} is no file of numpy.save: {error}") from error
+        raise UnreadableFile(f"{path} is not a file of numpy.save: {error}") from error
     if dtype.hasobject:
         raise UnreadableFile(f"{path} holds Python objects, which are not read. Save numbers.")
     if 0 in shape:
@@ -111,7 +107,7 @@ def _mapped(path: str, offset: int) -> NDArray[Any]:
     try:
         return np.memmap(path, dtype, "r", begin, shape, "F" if fortran else "C")
     except ValueError as error:  # the file is shorter than its header says
-        raise UnreadableFile(f"{path} is cut off: {error}. Save it anew.") from error
+        raise UnreadableFile(f"{path} is truncated: {error}. Save it again.") from error
 
 
 def _archived(path: str) -> dict[str, NDArray[Any]]:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 BLOCK = 8 << 20
 HEAD = 1 << 20
-LONGEST = 64 << 20  # bytes of a record; a longer one has an open quote or is no text
+LONGEST = 64 << 20  # bytes of a record; a longer one has an open quote or is not text
 MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # those of UTF-16
 
@@ -85,8 +85,8 @@ class Input:
                 return found
             if whole or size > LONGEST:
                 raise UnreadableFile(
-                    f"{self.name} has no row that ends. Is a quote left open, "
-                    "or is this no text file?"
+                    f"{self.name} has no complete row. Is a quote left open, "
+                    "or is this not a text file?"
                 )
             size *= 4
 
@@ -130,7 +130,7 @@ class Input:
             if rest > LONGEST:
                 raise UnreadableFile(
                     f"{self.name}, line {line}: the record that begins here is longer than "
-                    f"{LONGEST >> 20} MB. Is a quote left open, or is this no text file?"
+                    f"{LONGEST >> 20} MB. Is a quote left open, or is this not a text file?"
                 )
             length = max(BLOCK, 2 * rest) + 1  # a spare byte for the end of the last line
             following = bytearray(length) if length != len(buffer) else buffer
@@ -143,7 +143,7 @@ class Input:
             yield
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise UnreadableFile(
-                f"{self.name} is no whole gzip file: {error}. Copy or pack it again."
+                f"{self.name} is not a complete gzip file: {error}. Copy or compress it again."
             ) from error
 
 
@@ -171,7 +171,7 @@ def _require_utf8_text(head: bytes, name: str) -> None:
     if b"\r" in head and b"\n" not in head:
         raise UnreadableFile(
             f"{name} ends its lines with a carriage return alone; a line feed is needed. "
-            "Save it with the line ends of today."
+            "Save it with line feeds."
         )
 
 

@@ -18,7 +18,7 @@ MOST_QUOTED = 8
 
 
 class UnreadableFile(ValueError):
-    """A file that cannot be read, or not any further: there is no row to skip."""
+    """A file that cannot be read, or only in part; skipping a row does not help."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def quoted_cell(cell: bytes) -> str:
 
 
 def expected_number(cell: bytes) -> str:
-    """Return what is expected in place of a cell that is no finite number."""
+    """Return what is expected in place of a cell that is not a finite number."""
     try:
         return "a finite number" if math.isinf(float(cell)) else "a number"
     except ValueError:

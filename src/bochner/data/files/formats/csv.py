@@ -229,12 +229,12 @@ class CsvFile:
 
     Fields may be quoted by ``"``, with quotes inside doubled (RFC 4180). Records end with a line
     feed, optionally preceded by a carriage return; empty lines are ignored. Numbers are decimals
-    such as ``-1.5e3``, optionally surrounded by blanks. A cell that is no number (hexadecimal,
+    such as ``-1.5e3``, optionally surrounded by blanks. A cell that is not a number (hexadecimal,
     digits grouped by commas, infinity), too many or too few fields, and text that is not UTF-8
     make a bad row.
 
     The first megabyte determines the delimiter, the names and the types of the columns. A column
-    holds numbers if at most a tenth of its cells there are no numbers; those are bad rows.
+    holds numbers if at most a tenth of its cells there are not; these make bad rows.
 
     Parameters
     ----------

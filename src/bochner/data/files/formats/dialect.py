@@ -125,7 +125,7 @@ def _names(first: list[bytes], options: DialectOptions, where: str) -> tuple[tup
     if options.header == "auto" and 0 < numbers < len(first) - missing:
         raise UnreadableFile(
             f"{where}: the first line has numbers and text, so it may hold names or a row. "
-            "Say which by header=True or header=False."
+            "Give header=True or header=False."
         )
     if options.header is False or (options.header == "auto" and numbers):
         return tuple(str(column) for column in range(len(first))), 0
@@ -138,7 +138,7 @@ def _unique_names(names: list[str], where: str) -> tuple[str, ...]:
         twice = Counter(names).most_common(1)[0][0]
         raise UnreadableFile(
             f'{where}: two columns are called "{twice}". Rename one, '
-            "or say header=False if this line is a row."
+            "or give header=False if this line is a row."
         )
     return tuple(names)
 
@@ -184,8 +184,8 @@ def _notation_message(name: str, cell: bytes) -> str:
     """Return the message that refuses numbers in another notation as text."""
     return (
         f'column "{name}" seems to hold numbers that are not written like 1234.5, but '
-        f"{quoted_cell(cell)}. Rewrite them, say categorical=[{name!r}] if they are categories, or "
-        f"leave them out: drop=[{name!r}]."
+        f"{quoted_cell(cell)}. Rewrite them, give categorical=[{name!r}] if they are categories, "
+        f"or leave them out: drop=[{name!r}]."
     )
 
 

@@ -28,12 +28,7 @@ def pyarrow() -> Any:
 
 
 class ParquetTable:
-    """A Parquet file by its columns, read in small batches.
-
-    Parameters
-    ----------
-    path : str
-    """
+    """A Parquet file by its columns, read in small batches."""
 
     once = False
     named = True
@@ -45,7 +40,7 @@ class ParquetTable:
             with arrow.parquet.ParquetFile(path) as file:
                 schema, self._metadata = file.schema_arrow, file.metadata
         except arrow.ArrowInvalid as error:
-            raise UnreadableFile(f"{path} is no Parquet file that can be read: {error}") from error
+            raise UnreadableFile(f"{path} cannot be read as a Parquet file: {error}") from error
         groups = range(self._metadata.num_row_groups)
         rows = [self._metadata.row_group(group).num_rows for group in groups]
         self._starts = [0, *accumulate(rows)]
@@ -85,7 +80,7 @@ class ParquetTable:
             yield from batches
         except (pyarrow().ArrowException, OSError) as error:
             raise UnreadableFile(
-                f"{self.name} is damaged: {str(error).strip()} Copy it again, or write it anew."
+                f"{self.name} is damaged: {str(error).strip()} Copy it again, or write it again."
             ) from error
 
 

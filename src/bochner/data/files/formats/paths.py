@@ -52,7 +52,7 @@ def _files(path: str) -> list[str]:
         return [path]
     found = sorted(name for name in glob(path, recursive=True) if Path(name).is_file())
     if not found:
-        raise FileNotFoundError(f"No file fits {path!r}. Give a pattern of files that exist.")
+        raise FileNotFoundError(f"No file matches {path!r}. Give a pattern of files that exist.")
     return found
 
 
@@ -63,7 +63,7 @@ def _in_folder(folder: str) -> list[str]:
     if not found:
         raise FileNotFoundError(
             f"The folder {folder!r} has no file whose name ends in one of {', '.join(FORMATS)}. "
-            "Give the files themselves, with format= if their names do not tell it."
+            "Give the files themselves, with format= if their names do not show it."
         )
     return found
 
@@ -78,7 +78,7 @@ def format_of(files: tuple[str, ...]) -> Format:
     if len(found) > 1:
         raise ValueError(
             f"All files must be of one format; got {', '.join(sorted(map(str, found)))}. Give "
-            "those of one format, or format= if the names mislead."
+            "those of one format, or format= if their names are misleading."
         )
     return found.pop() or "csv" if found else sniff_format(_beginning(files[0]))
 
@@ -126,6 +126,6 @@ class Stamp:
             same = False
         if not same:
             raise ValueError(
-                f"{self.path} has changed while it was being read, so what was learned from it is "
-                "not of one table. Wait until nothing writes to it, or read a copy, and begin anew."
+                f"{self.path} has changed while it was being read, so its rows are not those of "
+                "one table. Wait until nothing writes to it, or read a copy, and start again."
             )

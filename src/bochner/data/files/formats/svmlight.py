@@ -36,7 +36,7 @@ EXPECTED = {
     NO_PAIR: "index:value",
     NOT_INCREASING: "indices that increase",
     TOO_LARGE: f"an index of at most {LARGEST}",
-    BELOW_ONE: "an index from 1 on (say zero_based=True if the first column is 0)",
+    BELOW_ONE: "an index from 1 on (give zero_based=True if the first column is 0)",
 }
 
 
@@ -117,7 +117,7 @@ class SparseReader:
     def _wrong(
         self, text: Bytes, found: IndexValuePairs, row: int, line: int, label: bool
     ) -> BadRow:
-        """Describe a row whose label or one of whose values is no number."""
+        """Describe a row whose label or one of whose values is not a number."""
         if label:
             cell = _cell(text, found.labels, row)
             expected = "a single number" if b"," in cell else expected_number(cell)

@@ -20,6 +20,10 @@ from bochner.data.transforms.missing import GAP
 
 BLOCK_BYTES = 1 << 24
 MOST_ROWS, FEWEST_ROWS = 65_536, 1_024
+SAMPLED = 0x5A3F11E  # separates this hash from that of other samples
+SAMPLED_BYTES = 1 << 25
+MOST_SAMPLED, FEWEST_SAMPLED = 131_072, 4_096
+LARGEST_WHOLE = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -42,14 +46,6 @@ class ReadingProgress:
 
 
 Progress = Callable[[ReadingProgress], None]
-
-
-SAMPLED = 0x5A3F11E  # separates this hash from that of other samples
-SAMPLED_BYTES = 1 << 25
-LARGEST_WHOLE = 2.0**53
-
-
-MOST_SAMPLED, FEWEST_SAMPLED = 131_072, 4_096
 
 
 class Summary:
@@ -242,27 +238,21 @@ def read_sparse(
             store.add(batch)
     _require_rows(summary.rows, parsing, tally)
     width = width if known is None else len(known.names)
-    zero_based = bool(parsing.tables[0].zero_based)
-    schema = known or sparse_schema(width, parsing.dtype, summary.whole, zero_based)
-    if store is not None:
-        store.n_columns = width
-        store.finish()
-    return FirstPass(schema, Recoding(schema, {}, None), summary.rows, None, tally)
-
-
-def sparse_schema(width: int, dtype: Any, whole: bool, zero_based: bool) -> Schema:
-    """Return the schema of sparse rows."""
-    return Schema(
+    schema = known or Schema(
         tuple(map(str, range(width))),
         (None,) * width,
         targets=("label",),
         filling=(0.0,) * width,
-        dtype=str(np.dtype(dtype)),
+        dtype=str(parsing.dtype),
         named=False,
         sparse=True,
-        whole=whole,
-        zero_based=zero_based,
+        whole=summary.whole,
+        zero_based=bool(parsing.tables[0].zero_based),
     )
+    if store is not None:
+        store.n_columns = width
+        store.finish()
+    return FirstPass(schema, Recoding(schema, {}, None), summary.rows, None, tally)
 
 
 def vocabularies(parsing: TableParsing, known: Schema | None) -> Vocabularies:
@@ -319,6 +309,6 @@ def _require_rows(rows: int, parsing: Parsing, tally: Tally) -> None:
         files = ", ".join(table.name for table in parsing.tables[:3])
         why = f" All {tally.bad} rows were malformed: {tally.first[0]}" if tally.bad else ""
         raise ValueError(
-            f"There must be at least one row to learn from; {files} has none.{why} Give one with "
-            "rows."
+            f"There must be at least one row to learn from; {files} has none.{why} Give a file "
+            "with rows."
         )

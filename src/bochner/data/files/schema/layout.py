@@ -121,7 +121,7 @@ def require_kinds(layout: Layout, table: FileTable) -> None:
             raise ValueError(
                 f"{table.name}, column {name!r}: expected {'text' if text else 'numbers'}, found "
                 f"{kinds[name]}. Turn it into numbers (a date into days since a fixed day), leave "
-                f"it out by drop=[{name!r}], or say categorical=[{name!r}] if it holds categories."
+                f"it out by drop=[{name!r}], or give categorical=[{name!r}] if it holds categories."
             )
 
 

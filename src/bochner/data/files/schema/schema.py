@@ -148,7 +148,7 @@ def _validate(schema: Schema) -> None:
     for name, fine in checks.items():
         if not fine:
             raise ValueError(
-                f"A schema has no such {name}: {getattr(schema, name)!r}. Give one that "
+                f"A schema cannot have {name}={getattr(schema, name)!r}. Give a record that "
                 "Schema.to_dict has made."
             )
 
@@ -205,7 +205,7 @@ class Vocabulary:
 
 
 def _as_number(text: str) -> str | None:
-    """Return the name of a number as a category, None if the text is no number."""
+    """Return the name of a number as a category, None if the text is not a number."""
     if text == MISSING_TEXT:
         return text
     try:
