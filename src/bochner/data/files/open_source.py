@@ -26,6 +26,7 @@ from bochner.data.files.schema.first_pass import Progress, read_sparse, read_tab
 from bochner.data.files.schema.layout import (
     ColumnKey,
     ColumnSelection,
+    Layout,
     layout_from_schema,
     require_kinds,
 )
@@ -166,9 +167,8 @@ def open_source(
             "Standard input can be read once, but learning takes several passes: keep='no' is for "
             "files. Leave keep='auto'."
         )
-    if format == "svmlight":
-        return _sparse(SparseParsing(tables, stamps, split, on_error == "skip"), options, selection)
-    return _table(tables, stamps, options, selection)
+    opened = _sparse if format == "svmlight" else _table
+    return opened(tables, stamps, options, selection)
 
 
 def _texts(selection: ColumnSelection, schema: Schema | None) -> tuple[str, ...]:
@@ -200,9 +200,9 @@ def _table(
         assert schema is not None
         return FileStream(parsing, replace(schema, missing=options.missing), None)
     store: StoredRows | None = None
-    in_place = isinstance(first, ArrayTable) and len(tables) == 1 and options.keep == "auto"
-    in_place = in_place and set(layout.names) <= set(first.features)
-    if in_place and stamps and options.on_error == "raise" and not layout.texts:
+    plain = options.keep == "auto" and options.on_error == "raise" and not layout.texts
+    one_array = isinstance(first, ArrayTable) and len(tables) == len(stamps) == 1
+    if plain and one_array and set(layout.names) <= set(first.features):
         store = ArrayFileRows(first, stamps[0], layout, dtype, options.split)
     elif options.keep != "no":
         store = StoredTable(layout, dtype, options.in_memory)
@@ -213,24 +213,29 @@ def _table(
     return FileRows(parsing, first_pass, store)
 
 
-def _dtype(layout: Any, tables: tuple[Any, ...]) -> str:
+def _dtype(layout: Layout, tables: tuple[Any, ...]) -> str:
     numbers = set(layout.names) - layout.categorical
     single = bool(numbers) and all(numbers <= table.singles for table in tables)
     return "float32" if single else "float64"
 
 
-def _sparse(parsing: SparseParsing, options: ReadOptions, selection: ColumnSelection) -> FileSource:
+def _sparse(
+    tables: tuple[Any, ...],
+    stamps: tuple[Stamp, ...],
+    options: ReadOptions,
+    selection: ColumnSelection,
+) -> FileSource:
     if selection != ColumnSelection():
         raise ValueError(
             "The columns of svmlight files have no names to choose by, and the label that each "
             "line begins with is the target. Leave target, weight, columns, drop and categorical "
             "out."
         )
-    schema = options.schema
-    share_index_base(parsing.tables, None if schema is None else schema.zero_based)
+    schema, skips = options.schema, options.on_error == "skip"
+    share_index_base(tables, None if schema is None else schema.zero_based)
     dtype = np.dtype(options.dtype or "float64")
-    width = None if schema is None else len(schema.names)
-    parsing = replace(parsing, dtype=dtype, n_columns=width)
+    width = None if schema is None else schema.n_columns
+    parsing = SparseParsing(tables, stamps, options.split, skips, width, dtype)
     if options.skips_first_pass:
         assert schema is not None
         return FileStream(parsing, schema, None)
@@ -238,7 +243,6 @@ def _sparse(parsing: SparseParsing, options: ReadOptions, selection: ColumnSelec
     first_pass = read_sparse(parsing, store, schema, options.progress)
     release_freed()
     if store is None:
-        return FileStream(
-            replace(parsing, n_columns=first_pass.schema.n_columns), first_pass.schema, first_pass
-        )
+        parsing = replace(parsing, n_columns=first_pass.schema.n_columns)
+        return FileStream(parsing, first_pass.schema, first_pass)
     return FileRows(parsing, first_pass, store)
