@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from matplotlib.image import imread
@@ -133,14 +134,15 @@ def test_without_matplotlib_the_demo_names_the_extra_before_it_begins(folder, mo
 def test_a_picture_that_fails_leaves_the_old_one_and_nothing_half_written(folder, monkeypatch):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    def fail(self: object, path: Path) -> None:
-        path.write_text("half")
-        raise OSError("the disk is full")
+    def fail(self: object, file: BinaryIO) -> None:
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
 
     (folder / "bochner-demo.png").write_text("an old one")
     monkeypatch.setattr(FigureCanvasAgg, "print_png", fail)
     result = call("demo", "--rows", ROWS, "-q")
-    assert (result.exit_code, result.output) == (1, "Error: the disk is full\n")
+    assert result.exit_code == 1
+    assert "The disk is full" in result.output
     assert [path.read_text() for path in folder.iterdir()] == ["an old one"]
 
 

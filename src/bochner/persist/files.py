@@ -16,7 +16,7 @@ from bochner.persist.container import ModelFileError
 from bochner.persist.decoding import Decoder
 from bochner.persist.encoding import Encoder
 from bochner.persist.header import VERSION, Header, describe, header_of, parse_text
-from bochner.persist.replacing import replacing
+from bochner.replacing import replacing
 
 Path = str | os.PathLike[str]
 

@@ -19,7 +19,7 @@ from bochner.kernels import ColumnScaled, Gaussian, Laplacian, Polynomial, Scale
 from bochner.losses import Logistic, Probabilistic, Softmax, Squared
 from bochner.losses.squared import DOUBT
 from bochner.persist.files import Path
-from bochner.persist.replacing import replacing
+from bochner.replacing import replacing
 
 OPSET = 17
 MOST_NUMBERS = 1 << 26  # in the constants of a feature map

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bochner.replacing import replacing
 from bochner.report.axes import require
 from bochner.report.data_summary import DataSummary
 from bochner.report.error_against_time_display import ErrorAgainstTimeDisplay
@@ -115,24 +116,12 @@ class Report:
         return str(environment.get_template("page.html").render(self._content()))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the page under a temporary name in the same folder, then rename it."""
-        path = Path(path)
-        if path.suffix.lower() not in {".html", ".htm"}:
-            raise ValueError(f"A report is a page, so its name ends in .html; got {path}.")
-        page = self.html()
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            temporary.write_text(page, encoding="utf-8", errors="replace")
-            temporary.replace(path)
-        except OSError as error:
-            raise OSError(
-                error.errno,
-                f"The report could not be written ({error.strerror}). Choose a folder that exists "
-                "and can be written to, on a disk with room",
-                str(path),
-            ) from error
-        finally:
-            temporary.unlink(missing_ok=True)
+        """Write the page; if anything fails, an earlier file of this name is unchanged."""
+        if Path(path).suffix.lower() not in {".html", ".htm"}:
+            raise ValueError(f"A report is an HTML page: its name must end in .html; got {path}.")
+        page = self.html().encode(errors="replace")
+        with replacing(path) as file:
+            file.write(page)
 
     def _content(self) -> dict[str, Any]:
         runs = self.runs_in_order

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from bochner.data import RadialWave
 from bochner.data.synthetic import HALF_WIDTH
+from bochner.replacing import replacing
 
 POINTS = 241  # on a side
 INCHES = (12.0, 4.2)
@@ -37,7 +37,8 @@ def draw(predict: Callable[[NDArray[Any]], NDArray[Any]], title: str, path: Path
     image = panel(axes[2], error, "absolute error", vmin=0.0, vmax=most, cmap="magma")
     figure.colorbar(image, ax=axes[2], label="|learned - truth|", extend="max", **BAR)
     axes[0].set_ylabel("x₂")
-    save(figure, path)
+    with replacing(path) as file:
+        FigureCanvasAgg(figure).print_png(file)
 
 
 def grid() -> NDArray[np.float32]:
@@ -60,13 +61,3 @@ def panel(axes: Any, values: NDArray[Any], title: str, **colours: Any) -> Any:
     axes.set_xticks([-10, -5, 0, 5, 10])
     axes.set_yticks([-10, -5, 0, 5, 10])
     return axes.imshow(values, origin="lower", extent=edges, interpolation="bilinear", **colours)
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a PNG to a temporary file in the same folder, then rename it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        FigureCanvasAgg(figure).print_png(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data.files.formats.parquet import pyarrow
-from bochner.persist.replacing import replacing
+from bochner.replacing import replacing
 
 Columns = dict[str, NDArray[Any]]
 NO_ROWS = "There are no rows to write: the data have none. Nothing was written."

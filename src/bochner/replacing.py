@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 REMEDIES = {
     errno.ENOSPC: "The disk is full. Make room, or choose a path on another disk.",
-    errno.EDQUOT: "Your share of the disk is full. Make room, or choose another path.",
+    errno.EDQUOT: "Your disk quota is used up. Make room, or choose another path.",
     errno.EFBIG: "Files may not be that large here. Choose a path on another disk.",
     errno.EROFS: "The disk is read-only. Choose a path on another one.",
     errno.EACCES: "You may not write into this folder. Choose another path.",
