@@ -57,14 +57,14 @@ def test_every_altered_byte_is_found(good, tmp_path):
 
 @pytest.mark.parametrize("contents", [b"", b"x", b"PK\x03\x04" + b"0" * 100, b"\x80\x04." * 9])
 def test_a_foreign_file_is_refused(contents, tmp_path):
-    refused(contents, tmp_path / "model", "short|truncated|no model file")
+    refused(contents, tmp_path / "model", "short|truncated|not a model file")
 
 
 def test_another_safetensors_file_is_refused(tmp_path):
     from safetensors.numpy import save_file
 
     save_file({"weights": X}, tmp_path / "model")
-    with pytest.raises(ModelFileError, match="no model file of this library"):
+    with pytest.raises(ModelFileError, match="not a model file of this library"):
         bochner.load(tmp_path / "model")
 
 
@@ -82,10 +82,13 @@ LIES = {
     "newer": (lambda header, text: text.update(version=2), "Update bochner"),
     "class": (
         lambda header, text: text["records"][0].update({"class": "os.system"}),
-        "class that is not known",
+        "unknown class",
     ),
-    "part": (lambda header, text: record(text, "Setup").update(predict=1), "has no part 'predict'"),
-    "missing": (lambda header, text: record(text, "Setup").pop("seed"), "lacks its part"),
+    "part": (
+        lambda header, text: record(text, "Setup").update(predict=1),
+        "has no field 'predict'",
+    ),
+    "missing": (lambda header, text: record(text, "Setup").pop("seed"), "lacks the field"),
     "type": (lambda header, text: record(text, "Setup").update(seed="1"), "cannot be of type str"),
     "reference": (
         lambda header, text: record(text, "Setup").update(kernel={"record": 999}),
@@ -99,6 +102,18 @@ LIES = {
     "deep": (
         lambda header, text: text.update(model=json.loads("[" * 90 + "]" * 90)),
         "nested too deeply",
+    ),
+    "empty texts": (
+        lambda header, text: record(text, "KernelRegressor").update(
+            alpha={"texts": {"dtype": "<U1", "shape": [2**63, 0], "values": []}}
+        ),
+        "'texts' in the file is invalid",
+    ),
+    "one list twice": (
+        lambda header, text: record(text, "KernelRegressor").update(
+            alpha=[{"floats": "_filling.values"}, {"floats": "_filling.values"}]
+        ),
+        "lacks the array",
     ),
     "no model": (lambda header, text: text.update(model={"record": 0}), "holds no model"),
 }
@@ -119,6 +134,8 @@ def test_a_lie_with_the_right_digest_is_refused(fuzz, good, lie, tmp_path):
         {"shape": [-1]},
         {"shape": [[1]]},
         {"shape": [2**62, 0], "data_offsets": [0, 0]},
+        {"shape": [2**61, 0], "data_offsets": [0, 0]},
+        {"shape": [2**40, 2**40, 0], "data_offsets": [0, 0]},
     ],
     ids=str,
 )
@@ -144,7 +161,7 @@ def test_a_long_header_is_not_read(tmp_path):
     with open(tmp_path / "model", "wb") as file:
         file.write((1 << 40).to_bytes(8, "little"))
         file.truncate(1 << 41)  # it takes no room on the disk
-    with pytest.raises(ModelFileError, match="no model file"):
+    with pytest.raises(ModelFileError, match="not a model file"):
         bochner.load(tmp_path / "model")
 
 

@@ -1,4 +1,4 @@
-"""Checks of what a file holds: the types of the fields of a record, and that they go together."""
+"""Checks of the records in a file: the types of their fields, and that these are consistent."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def type_error(kind: type[Any], state: dict[str, Any]) -> str | None:
     hints, optional = expected_types(kind)  # type: ignore[arg-type]
     for name in state:
         if name not in hints:
-            return f"{kind.__name__} has no part {name[:80]!r}"
+            return f"{kind.__name__} has no field {name[:80]!r}"
     for name in hints:
         if name not in state and name not in optional:
-            return f"{kind.__name__} lacks its part {name!r}"
+            return f"{kind.__name__} lacks the field {name!r}"
     for name, value in state.items():
         if not has_type(value, hints[name]):
-            return f"the part {name!r} of {kind.__name__} cannot be of type {type(value).__name__}"
+            return f"the field {name!r} of {kind.__name__} cannot be of type {type(value).__name__}"
     return None
 
 
@@ -176,42 +176,43 @@ def require_consistent(value: Any) -> None:
 
 
 def _require_estimator(known: dict[str, Any]) -> None:
-    """Check what a fitted estimator predicts with; it has no `validate`, which users would see."""
+    """Check what a fitted estimator predicts with; a `validate` of its own would be public."""
     columns = known.get("n_features_in_")
     expansion, setup = known.get("expansion_"), known.get("_setup")
-    require_sound(columns is None or 0 < columns < MOST_COLUMNS, "its number of columns cannot be")
+    require_sound(columns is None or 0 < columns < MOST_COLUMNS, "its number of columns is wrong")
     basis = expansion.basis if expansion is not None else known.get("basis_")
     if basis is not None:
-        require_sound(columns is not None, "nobody says how many columns it has")
+        require_sound(columns is not None, "its number of columns is missing")
         fits = basis.input_columns in (None, columns)
-        require_sound(fits, "its functions are of other columns")
+        require_sound(fits, "its basis has another number of columns")
     if setup is not None and expansion is not None:
         fits = expansion.weights.shape[1] == setup.targets.outputs
-        require_sound(fits, "it has weights of other outputs")
+        require_sound(fits, "its weights are of other outputs than its targets")
         fits = setup.basis.size is None or expansion.basis.size is not None
-        require_sound(fits, "its basis is another")
+        require_sound(fits, "its basis is infinite, but that of its setup is finite")
     _require_columns(known, columns)
     _require_training(known)
 
 
 def _require_columns(known: dict[str, Any], columns: int | None) -> None:
-    filling, table, names = (known.get(n) for n in ("_filling", "_table", "feature_names_in_"))
-    if filling is not None:
-        fits = filling.values.shape == (columns,)
-        require_sound(fits, "what is filled in is of other columns")
-    if table is not None:
-        fits = len(table.names) == len(table.categories) == columns
-        require_sound(fits, "its table has others")
-    if names is not None:
-        require_sound(names.shape == (columns,), "its columns have other names")
-    scaling = known.get("scaling_")
-    fits = scaling is None or len(scaling.location) == columns
-    require_sound(fits, "its scaling is of other columns")
+    """Check that what belongs to columns has one entry for each of them."""
+    names, filling = known.get("feature_names_in_"), known.get("_filling")
+    table, scaling = known.get("_table"), known.get("scaling_")
+    shapes = {
+        "names": None if names is None else names.shape,
+        "fill values": None if filling is None else filling.values.shape,
+        "names in the table": None if table is None else (len(table.names),),
+        "categories": None if table is None else (len(table.categories),),
+        "locations": None if scaling is None else scaling.location.shape,
+    }
+    for what, shape in shapes.items():
+        require_sound(shape in (None, (columns,)), f"its {what} are of other columns")
 
 
 def _require_training(known: dict[str, Any]) -> None:
     training, unfinished = known.get("_training"), known.get("_unfinished")
     fitted = training is None or "expansion_" in known
-    require_sound(fitted, "it has learned nothing, and goes on")
-    require_sound(not unfinished or training is not None, "it cannot go on")
-    require_sound(not unfinished or known.get("_used", -1.0) >= 0, "its time cannot be")
+    require_sound(fitted, "it has a training state but no expansion")
+    if unfinished:
+        require_sound(training is not None, "it is unfinished, but has no training state")
+        require_sound(known.get("_used", -1.0) >= 0, "its training time is missing or negative")

@@ -1,4 +1,9 @@
-"""Read and write named arrays and a text in the safetensors format, and check what is read."""
+"""The container of a model file: named arrays and a text, in the safetensors format.
+
+A file is the length of its header (8 bytes), the header, and the bytes of the arrays. The header is
+JSON: the dtype, shape and byte range of each array, and in the metadata the text and a digest of
+all other bytes. Each length is checked against the size of the file before memory is allocated.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ KEY = "bochner"  # of the text in the metadata
 LONGEST_HEADER = 1 << 25
 MOST_NODES = 1 << 19  # of JSON; each takes up to a hundred bytes of memory
 MOST_DIMENSIONS = 32
+LARGEST = 1 << 62  # NumPy refuses arrays of more bytes, even if a dimension is 0
 BLANK = "0" * 64  # stands for the digest while it is computed
 READ_BYTES = 1 << 24  # at a time
 
@@ -48,7 +54,7 @@ NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
 @dataclass(frozen=True)
-class Place:
+class ArrayEntry:
     """The name, dtype and shape of a stored array, and the range of its bytes."""
 
     name: str
@@ -66,7 +72,7 @@ class Contents:
     """
 
     text: str
-    places: tuple[Place, ...]
+    arrays: tuple[ArrayEntry, ...]
     digest: str
     first: int
     blanked: bytes
@@ -105,23 +111,22 @@ def write(file: BinaryIO, text: str, arrays: dict[str, NDArray[Any]]) -> None:
 def read_contents(file: BinaryIO) -> Contents:
     """Read the header and check it against the size of the file."""
     size = os.fstat(file.fileno()).st_size
-    file.seek(0)
     length = int.from_bytes(file.read(8), "little")
     if size < 10:
         raise ModelFileError("The file is empty or too short to be a model file.")
     if length > size - 8:
-        raise ModelFileError("The file is truncated, or it is no model file.")
+        raise ModelFileError("The file is truncated, or it is not a model file.")
     if length > LONGEST_HEADER:
         raise ModelFileError(
-            f"The header is said to take {length:,} bytes, but model files have at most "
-            f"{LONGEST_HEADER:,}: this is no model file."
+            f"The header has {length:,} bytes, but that of a model file has at most "
+            f"{LONGEST_HEADER:,}: this is not a model file."
         )
     raw = file.read(length)
     header = parse_json(raw)
     text, digest = _metadata(header)
-    places = tuple(_places(header, size - 8 - length))
+    arrays = tuple(_entries(header, size - 8 - length))
     blanked = raw.replace(digest.encode(), BLANK.encode(), 1)
-    return Contents(text, places, digest, 8 + length, blanked)
+    return Contents(text, arrays, digest, 8 + length, blanked)
 
 
 def read_arrays(file: BinaryIO, contents: Contents) -> dict[str, NDArray[Any]]:
@@ -129,26 +134,26 @@ def read_arrays(file: BinaryIO, contents: Contents) -> dict[str, NDArray[Any]]:
     digest = hashlib.blake2b(contents.blanked, digest_size=32)
     found: dict[str, NDArray[Any]] = {}
     file.seek(contents.first)
-    for place in sorted(contents.places, key=lambda place: (place.begin, place.end)):
-        array = np.empty(place.shape, place.dtype)
+    for entry in contents.arrays:
+        array = np.empty(entry.shape, entry.dtype)
         if array.size:
             _fill(file, _bytes(array), digest)
-        found[place.name] = array
+        found[entry.name] = array
     if digest.hexdigest() != contents.digest:
         raise ModelFileError(
-            "The file has been altered or damaged: its digest is not that of its contents. Take "
+            "The file has been altered or damaged: its digest is not that of its contents. Get "
             "another copy, or save the model again."
         )
     return found
 
 
 def parse_json(raw: bytes | str) -> Any:
-    """Parse JSON; refuse a text that is nested too deeply, too long or no JSON."""
+    """Parse JSON; refuse a text that is nested too deeply, too long or not JSON."""
     if _nodes(raw if isinstance(raw, bytes) else raw.encode()) > MOST_NODES:
         raise ModelFileError("The header has too many parts to be that of a model file.")
     try:
         return json.loads(raw)
-    except (ValueError, RecursionError) as error:  # ValueError also for bytes that are no UTF-8
+    except (ValueError, RecursionError) as error:  # ValueError also for bytes that are not UTF-8
         raise ModelFileError(f"The header cannot be read: {str(error)[:80]}.") from None
 
 
@@ -172,21 +177,21 @@ def _metadata(header: Any) -> tuple[str, str]:
     known = header.get("__metadata__") if isinstance(header, dict) else None
     text, digest = (known.get(key) if isinstance(known, dict) else None for key in (KEY, "digest"))
     if not isinstance(text, str):
-        raise ModelFileError("The file is no model file of this library.")
+        raise ModelFileError("The file is not a model file of this library.")
     if not isinstance(digest, str) or len(digest) != len(BLANK) or not digest.isascii():
-        raise ModelFileError("The file has no digest, so nobody can tell whether it is whole.")
+        raise ModelFileError("The file has no digest, so it cannot be checked for damage.")
     return text, digest
 
 
-def _places(header: dict[str, Any], size: int) -> Iterator[Place]:
-    """Yield the places of the arrays; they must fill the rest of the file without overlap."""
-    places = [_place(name, entry) for name, entry in header.items() if name != "__metadata__"]
+def _entries(header: dict[str, Any], size: int) -> Iterator[ArrayEntry]:
+    """Yield the arrays in the order of their bytes; they must fill `size` bytes without overlap."""
+    entries = [_entry(name, given) for name, given in header.items() if name != "__metadata__"]
     end = 0
-    for place in sorted(places, key=lambda place: (place.begin, place.end)):
-        if place.begin != end:
-            raise ModelFileError(f"The array {place.name[:80]!r} overlaps another or leaves a gap.")
-        end = place.end
-        yield place
+    for entry in sorted(entries, key=lambda entry: (entry.begin, entry.end)):
+        if entry.begin != end:
+            raise ModelFileError(f"The array {entry.name[:80]!r} overlaps another or leaves a gap.")
+        end = entry.end
+        yield entry
     if end != size:
         raise ModelFileError(
             f"The arrays take {end:,} bytes, but the file has {size:,} for them: it is truncated "
@@ -194,25 +199,25 @@ def _places(header: dict[str, Any], size: int) -> Iterator[Place]:
         )
 
 
-def _place(name: str, entry: Any) -> Place:
-    wrong = ModelFileError(f"The array {name[:80]!r} is not described as it should be.")
-    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise wrong
-    dtype = DTYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
-    shape, offsets = entry["shape"], entry["data_offsets"]
-    if dtype is None or not _counts(shape) or not _counts(offsets) or len(offsets) != 2:
-        raise wrong
-    if len(shape) > MOST_DIMENSIONS or prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
+def _entry(name: str, given: Any) -> ArrayEntry:
+    invalid = ModelFileError(f"The description of the array {name[:80]!r} is invalid.")
+    if not isinstance(given, dict) or set(given) != {"dtype", "shape", "data_offsets"}:
+        raise invalid
+    dtype = DTYPES.get(given["dtype"]) if isinstance(given["dtype"], str) else None
+    shape, offsets = given["shape"], given["data_offsets"]
+    if dtype is None or not _are_counts(shape) or not _are_counts(offsets) or len(offsets) != 2:
+        raise invalid
+    if prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
         raise ModelFileError(f"The shape of the array {name[:80]!r} is not that of its bytes.")
-    if max(shape, default=0) >= 1 << 62:  # possible if another dimension is 0
-        raise wrong
-    return Place(name, dtype, tuple(shape), *offsets)
+    if prod(count or 1 for count in shape) * dtype.itemsize > LARGEST:  # of an empty array
+        raise invalid
+    return ArrayEntry(name, dtype, tuple(shape), *offsets)
 
 
-def _counts(numbers: Any) -> bool:
-    """Whether this is a short list of integers that are at least 0."""
+def _are_counts(numbers: Any) -> bool:
+    """Whether this is a short list of integers from 0 on."""
     return (
         isinstance(numbers, list)
         and len(numbers) <= MOST_DIMENSIONS
-        and all(type(number) is int and 0 <= number < 1 << 62 for number in numbers)
+        and all(type(number) is int and 0 <= number <= LARGEST for number in numbers)
     )

@@ -1,8 +1,14 @@
-"""Decode a model from JSON values and named arrays; each part is checked before it is used."""
+"""Decode a model from JSON values and named arrays, of which nothing is trusted.
+
+A value is of one of the kinds in `DECODERS`, each of which checks what it gets. A record is of a
+class in the registry: the types of its fields are checked, they are set without a call of its
+constructor, and then its `validate` is called. Every error is a `ModelFileError`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
@@ -17,91 +23,42 @@ from bochner.persist.encoding import EVALUATION, SPARSE
 from bochner.persist.registry import class_of
 from bochner.training.progress import Evaluation
 
+MOST_NESTED = 32  # levels
+MOST_CHARACTERS = 1 << 27  # of all arrays of text, where each text takes the room of the longest
+LONGEST_TEXT = 1 << 16  # in an array of text
+LONGEST_RANGE = 1 << 25
 STATE_WORDS = 624  # of the Mersenne twister
 BUFFER_WORDS = 4  # of Philox
-WRONG = "A random state is not as it should be."
-MOST_NESTED = 32  # levels
-LONGEST_TEXT = 1 << 16  # in an array of text
-MOST_CHARACTERS = 1 << 25  # of an array of text, where each text takes the room of the longest
-LONGEST_RANGE = 1 << 25
-SIZES = {"float": (16, 32, 64), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
 GENERATORS = {name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "SFC64", "Philox")}
-
-
-def random_state(state: Any) -> Any:
-    """Return a RandomState. NumPy itself accepts any position, and reads there."""
-    inner = state.get("state") if isinstance(state, dict) else None
-    key, position = (
-        inner.get(name) if isinstance(inner, dict) else None for name in ("key", "pos")
-    )
-    is_key = isinstance(key, np.ndarray) and key.shape == (STATE_WORDS,) and key.dtype == np.uint32
-    if not is_key or type(position) is not int or not 0 <= position <= STATE_WORDS:
-        raise ModelFileError(WRONG)
-    value = np.random.RandomState(0)
-    _set(value.set_state, state)
-    return value
-
-
-def generator(state: Any) -> Any:
-    """Return a Generator with one of NumPy's bit generators."""
-    name = state.get("bit_generator") if isinstance(state, dict) else None
-    position = state.get("buffer_pos", 0) if isinstance(state, dict) else None
-    if not isinstance(name, str) or name not in GENERATORS:
-        raise ModelFileError(WRONG)
-    if type(position) is not int or not 0 <= position <= BUFFER_WORDS:
-        raise ModelFileError(WRONG)
-    bits = GENERATORS[name](0)
-    _set(lambda state: setattr(bits, "state", state), state)
-    return np.random.Generator(bits)
-
-
-def _set(setter: Callable[[Any], None], state: Any) -> None:
-    try:
-        setter(state)
-    except (ValueError, TypeError, LookupError, OverflowError):
-        raise ModelFileError(WRONG) from None
-
-
-def restore(kind: type[Any], state: dict[str, Any]) -> Any:
-    """Return a record with the fields that a file holds, after checking them."""
-    if (wrong := type_error(kind, state)) is not None:
-        raise ModelFileError(f"The file does not fit this library: {wrong}.")
-    value = object.__new__(kind)
-    try:
-        if hasattr(kind, "__setstate__"):
-            value.__setstate__(state)
-        else:
-            vars(value).update(defaults(kind) | state)
-        require_consistent(value)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"A {kind.__name__} in the file is not sound: {error}.") from error
-    return value
-
-
-SCALARS = {"bool"} | {f"{kind}{bits}" for kind, sizes in SIZES.items() for bits in sizes}
+INTEGERS = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+SCALARS = {"bool", "float16", "float32", "float64", *INTEGERS}
 FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+DATA_ERRORS = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+)  # fmt: skip
+KEYS = (str, int, float, bool, tuple, type(None), np.generic)  # of a dict
 
 
 @dataclass
 class Decoder:
-    """Turns JSON into values; `records` are those decoded so far."""
+    """Turns JSON into values; `records` are those decoded so far.
+
+    A record refers only to records before it, so that no file describes a cycle.
+    """
 
     arrays: dict[str, NDArray[Any]]
     records: list[Any] = field(default_factory=list)
+    characters: int = 0
     _depth: int = 0
 
     def add(self, coded: Any) -> None:
         """Decode the next record."""
-        if not isinstance(coded, dict) or set(coded) != {"class", "fields"}:
-            raise ModelFileError("A record is not described as it should be.")
+        _require(isinstance(coded, dict) and set(coded) == {"class", "fields"}, "A record")
         name, parts = coded["class"], coded["fields"]
         kind = class_of(name) if isinstance(name, str) else None
         if kind is None:
-            raise ModelFileError(f"The file names a class that is not known: {str(name)[:80]!r}.")
-        if not isinstance(parts, dict):
-            raise ModelFileError(f"The parts of a {kind.__name__} are not as they should be.")
+            raise ModelFileError(f"The file names an unknown class: {str(name)[:80]!r}.")
+        _require(isinstance(parts, dict), f"A {kind.__name__}")
         self.records.append(restore(kind, {key: self(part) for key, part in parts.items()}))
 
     def __call__(self, coded: Any) -> Any:
@@ -114,12 +71,12 @@ class Decoder:
         try:
             if isinstance(coded, list):
                 return [self(part) for part in coded]
-            if len(coded) != 1:
-                raise ModelFileError("A value is not described as it should be.")
+            _require(len(coded) == 1, "A value")
             ((kind, inner),) = coded.items()
             if kind not in DECODERS:
-                raise ModelFileError(f"A value is of a kind that is not known: {kind[:80]!r}.")
-            return DECODERS[kind](self, inner)
+                raise ModelFileError(f"The file has a value of an unknown kind: {kind[:80]!r}.")
+            with _as_model_file_error(f"A value of the kind {kind!r}"):
+                return DECODERS[kind](self, inner)
         finally:
             self._depth -= 1
 
@@ -129,20 +86,49 @@ class Decoder:
             raise ModelFileError(f"The file lacks the array {str(name)[:80]!r}.")
         return self.arrays[name]
 
+    def take_array(self, name: Any) -> NDArray[Any]:
+        """Return an array that becomes a list; another list cannot use it again.
 
-def _require(sound: bool, what: str) -> None:
-    if not sound:
-        raise ModelFileError(f"{what} is not described as it should be.")
+        Otherwise a small file could ask for the same long list a hundred thousand times.
+        """
+        array = self.array(name)
+        del self.arrays[name]
+        return array
+
+
+def restore(kind: type[Any], state: dict[str, Any]) -> Any:
+    """Return a record with the fields that a file holds, after checking them."""
+    if (wrong := type_error(kind, state)) is not None:
+        raise ModelFileError(f"The file does not fit this library: {wrong}.")
+    value = object.__new__(kind)
+    with _as_model_file_error(f"A {kind.__name__}"):
+        if hasattr(kind, "__setstate__"):
+            value.__setstate__(state)
+        else:
+            vars(value).update(defaults(kind) | state)
+        require_consistent(value)
+    return value
+
+
+@contextmanager
+def _as_model_file_error(what: str) -> Iterator[None]:
+    """Raise a ModelFileError in place of any error that invalid data cause."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except DATA_ERRORS as error:
+        raise ModelFileError(f"{what} in the file is invalid: {error}.") from error
+
+
+def _require(valid: bool, what: str) -> None:
+    if not valid:
+        raise ModelFileError(f"{what} in the file is invalid.")
 
 
 def _record(decoder: Decoder, coded: Any) -> Any:
     _require(type(coded) is int and 0 <= coded < len(decoder.records), "A reference to a record")
     return decoder.records[coded]
-
-
-def _float(decoder: Decoder, coded: Any) -> float:
-    _require(isinstance(coded, str) and coded in FLOATS, "A number")
-    return FLOATS[coded]
 
 
 def _list(decoder: Decoder, coded: Any) -> list[Any]:
@@ -153,20 +139,14 @@ def _list(decoder: Decoder, coded: Any) -> list[Any]:
 
 def _dict(decoder: Decoder, coded: Any) -> dict[Any, Any]:
     pairs = _list(decoder, coded)
-    _require(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "A table")
-    _require(all(isinstance(key, _KEYS) for key, _ in pairs), "A table")
-    try:
-        return dict(pairs)
-    except TypeError:
-        raise ModelFileError("The keys of a table are not as they should be.") from None
-
-
-_KEYS = (str, int, float, bool, tuple, type(None), np.generic)
+    _require(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "A dict")
+    _require(all(isinstance(key, KEYS) for key, _ in pairs), "A dict")
+    return dict(pairs)
 
 
 def _numbers(kind: str) -> Callable[[Decoder, Any], list[Any]]:
     def decode(decoder: Decoder, coded: Any) -> list[Any]:
-        array = decoder.array(coded)
+        array = decoder.take_array(coded)
         _require(array.dtype == kind and array.ndim == 1, "A list of numbers")
         return array.tolist()  # type: ignore[no-any-return]
 
@@ -175,85 +155,72 @@ def _numbers(kind: str) -> Callable[[Decoder, Any], list[Any]]:
 
 def _optional_floats(decoder: Decoder, coded: Any) -> list[float | None]:
     _require(isinstance(coded, list) and len(coded) == 2, "A list of numbers")
-    numbers, known = (decoder.array(name) for name in coded)
-    sound = numbers.ndim == 1 and numbers.dtype == np.float64 and known.dtype == np.bool_
-    _require(sound and numbers.shape == known.shape, "A list of numbers")
+    numbers, known = (decoder.take_array(name) for name in coded)
+    valid = numbers.ndim == 1 and numbers.dtype == np.float64 and known.dtype == np.bool_
+    _require(valid and numbers.shape == known.shape, "A list of numbers")
     parts = zip(numbers.tolist(), known.tolist(), strict=True)
     return [number if is_known else None for number, is_known in parts]
 
 
 def _text_list(decoder: Decoder, coded: Any) -> list[str]:
     _require(isinstance(coded, list) and len(coded) == 2, "A list of texts")
-    joined, ends = (decoder.array(name) for name in coded)
-    sound = joined.dtype == np.uint8 and ends.dtype == np.int64
-    _require(sound and joined.ndim == ends.ndim == 1 and ends.size > 0, "A list of texts")
-    sound = ends[0] >= 0 and bool((ends[1:] >= ends[:-1]).all()) and ends[-1] == joined.size
-    _require(sound, "A list of texts")
+    joined, ends = (decoder.take_array(name) for name in coded)
+    valid = joined.dtype == np.uint8 and ends.dtype == np.int64
+    _require(valid and joined.ndim == ends.ndim == 1 and ends.size > 0, "A list of texts")
+    valid = ends[0] >= 0 and bool((ends[1:] >= ends[:-1]).all()) and ends[-1] == joined.size
+    _require(valid, "A list of texts")
     raw, bounds = joined.tobytes(), [0, *ends.tolist()]
-    try:
-        return [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(bounds)]
-    except UnicodeDecodeError:
-        raise ModelFileError("A list of texts is not in UTF-8.") from None
+    return [raw[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(bounds)]
 
 
 def _evaluations(decoder: Decoder, coded: Any) -> list[Evaluation]:
-    _require(isinstance(coded, dict) and set(coded) == set(EVALUATION), "A list of looks")
+    what = "A list of evaluations"
+    _require(isinstance(coded, dict) and set(coded) == set(EVALUATION), what)
     steps, rows, losses = (_list(decoder, coded[name]) for name in EVALUATION)
-    _require(len(steps) == len(rows) == len(losses), "A list of looks")
-    _require({*map(type, steps), *map(type, rows)} <= {int}, "A list of looks")
-    _require(set(map(type, losses)) <= {float}, "A list of looks")
+    _require(len(steps) == len(rows) == len(losses), what)
+    _require({*map(type, steps), *map(type, rows)} <= {int}, what)
+    _require(set(map(type, losses)) <= {float}, what)
     return list(map(Evaluation, steps, rows, losses))
 
 
 def _text_array(decoder: Decoder, coded: Any) -> NDArray[Any]:
-    _require(isinstance(coded, dict) and set(coded) == {"dtype", "shape", "values"}, "A text array")
+    what = "An array of text"
+    _require(isinstance(coded, dict) and set(coded) == {"dtype", "shape", "values"}, what)
     shape, values, dtype = coded["shape"], _list(decoder, coded["values"]), coded["dtype"]
-    counts = isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
-    _require(counts and len(shape) <= 8 and prod(shape) == len(values), "A text array")
+    _require(isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape), what)
+    _require(prod(shape) == len(values), what)
     if dtype == "|O":
         array = np.empty(len(values), object)
         array[:] = values
         return array.reshape(shape)
-    _require(isinstance(dtype, str) and dtype[:2] == "<U" and dtype[2:].isdecimal(), "A text array")
-    longest = max([len(text) for text in values if isinstance(text, str)], default=0)
-    _require(all(isinstance(text, str) for text in values), "A text array")
-    _require(longest <= int(dtype[2:7]) <= LONGEST_TEXT, "A text array")
-    _require(longest * len(values) <= MOST_CHARACTERS, "A text array")
-    _require(int(dtype[2:7]) <= max(longest, 1) and len(dtype) < 8, "A text array")
+    _require(all(isinstance(text, str) for text in values), what)
+    longest = max(map(len, values), default=0)
+    _require(dtype in (f"<U{longest}", f"<U{max(longest, 1)}"), what)
+    decoder.characters += longest * len(values)
+    _require(longest <= LONGEST_TEXT and decoder.characters <= MOST_CHARACTERS, what)
     return np.array(values, dtype).reshape(shape)
 
 
 def _sparse(decoder: Decoder, coded: Any) -> Any:
-    keys = {"kind", "shape", "data", "indices", "indptr"}
-    _require(isinstance(coded, dict) and set(coded) == keys, "A sparse array")
-    kind = SPARSE.get(coded["kind"]) if isinstance(coded["kind"], str) else None
-    parts = [decoder(coded[name]) for name in ("data", "indices", "indptr")]
-    shape = coded["shape"]
-    sound = isinstance(shape, list) and len(shape) == 2 and all(type(n) is int for n in shape)
-    _require(kind is not None and sound and min(shape) >= 0, "A sparse array")
-    _require(
-        all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts), "A sparse array"
-    )
-    _require(all(part.dtype in (np.int32, np.int64) for part in parts[1:]), "A sparse array")
-    assert kind is not None
-    try:
-        value = kind(tuple(parts), shape=tuple(shape))
-        value.check_format(full_check=True)
-    except (ValueError, OverflowError) as error:
-        raise ModelFileError(f"A sparse array is not sound: {error}.") from None
+    what, parts = "A sparse array", ("data", "indices", "indptr")
+    _require(isinstance(coded, dict) and set(coded) == {"kind", "shape", *parts}, what)
+    _require(coded["kind"] in SPARSE and len(coded["shape"]) == 2, what)
+    _require(all(type(n) is int and n >= 0 for n in coded["shape"]), what)
+    arrays = tuple(decoder(coded[name]) for name in parts)
+    _require(all(isinstance(array, np.ndarray) and array.ndim == 1 for array in arrays), what)
+    _require(all(array.dtype in (np.int32, np.int64) for array in arrays[1:]), what)
+    value = SPARSE[coded["kind"]](arrays, shape=tuple(coded["shape"]))
+    value.check_format(full_check=True)
     return value
 
 
 def _scalar(decoder: Decoder, coded: Any) -> Any:
-    _require(isinstance(coded, list) and len(coded) == 2 and isinstance(coded[0], str), "A number")
+    _require(isinstance(coded, list) and len(coded) == 2 and isinstance(coded[0], str), "A scalar")
     dtype, value = coded[0], decoder(coded[1])
     text = dtype.startswith("str") and isinstance(value, str)
     number = dtype in SCALARS and isinstance(value, bool | int | float)
-    _require(text or number, "A number")
-    try:
-        return np.str_(value) if text else np.dtype(dtype).type(value)
-    except (OverflowError, ValueError):
-        raise ModelFileError("A number does not fit its type.") from None
+    _require(text or number, "A scalar")
+    return np.str_(value) if text else np.dtype(dtype).type(value)
 
 
 def _dtype(decoder: Decoder, coded: Any) -> Any:
@@ -261,18 +228,10 @@ def _dtype(decoder: Decoder, coded: Any) -> Any:
     return np.dtype(coded)
 
 
-def _bytes(decoder: Decoder, coded: Any) -> bytes:
-    _require(isinstance(coded, str), "A digest")
-    try:
-        return bytes.fromhex(coded)
-    except ValueError:
-        raise ModelFileError("A digest is no hexadecimal number.") from None
-
-
 def _span(kind: type[Any]) -> Callable[[Decoder, Any], Any]:
     def decode(decoder: Decoder, coded: Any) -> Any:
-        sound = isinstance(coded, list) and len(coded) == 3
-        _require(sound and all(part is None or type(part) is int for part in coded), "A range")
+        valid = isinstance(coded, list) and len(coded) == 3
+        _require(valid and all(part is None or type(part) is int for part in coded), "A range")
         _require(kind is slice or (None not in coded and coded[2] != 0), "A range")
         _require(kind is slice or abs(coded[1] - coded[0]) <= LONGEST_RANGE, "A range")
         return kind(*coded)
@@ -280,17 +239,39 @@ def _span(kind: type[Any]) -> Callable[[Decoder, Any], Any]:
     return decode
 
 
+def _random_state(decoder: Decoder, coded: Any) -> np.random.RandomState:
+    """Return a RandomState. NumPy accepts any position, and would read memory there."""
+    state = decoder(coded)
+    key, position = state["state"]["key"], state["state"]["pos"]
+    valid = isinstance(key, np.ndarray) and key.shape == (STATE_WORDS,) and key.dtype == np.uint32
+    valid = valid and type(position) is int and 0 <= position <= STATE_WORDS
+    _require(valid, "A random state")
+    value = np.random.RandomState(0)
+    value.set_state(state)
+    return value
+
+
+def _generator(decoder: Decoder, coded: Any) -> np.random.Generator:
+    """Return a Generator with one of NumPy's bit generators."""
+    state = decoder(coded)
+    position = state.get("buffer_pos", 0)
+    _require(type(position) is int and 0 <= position <= BUFFER_WORDS, "A random generator")
+    bits = GENERATORS[state["bit_generator"]](0)
+    bits.state = state
+    return np.random.Generator(bits)
+
+
 DECODERS: dict[str, Callable[[Decoder, Any], Any]] = {
-    "array": lambda decoder, coded: decoder.array(coded),
-    "bytes": _bytes,
+    "array": Decoder.array,
+    "bytes": lambda _, coded: bytes.fromhex(coded),
     "dict": _dict,
     "dtype": _dtype,
-    "float": _float,
+    "float": lambda _, coded: FLOATS[coded],
     "floats": _numbers("float64"),
     "fortran": lambda decoder, coded: decoder.array(coded).T,
-    "generator": lambda decoder, coded: generator(decoder(coded)),
+    "generator": _generator,
     "ints": _numbers("int64"),
-    "random_state": lambda decoder, coded: random_state(decoder(coded)),
+    "random_state": _random_state,
     "range": _span(range),
     "record": _record,
     "looks": _evaluations,

@@ -52,7 +52,7 @@ class Encoder:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     _numbers: dict[int, int | None] = field(default_factory=dict)
     _names: dict[Any, str] = field(default_factory=dict)
-    _alive: list[Any] = field(default_factory=list)  # so that no `id` is used again
+    _alive: list[Any] = field(default_factory=list)  # so that no `id` of a record is used again
 
     def __call__(self, value: Any, path: str = "") -> Any:
         """Return the JSON of a value; `path` is its place in the model."""
@@ -69,10 +69,8 @@ class Encoder:
         """Store a C-contiguous array and return its name; the same memory is stored once."""
         key = (value.__array_interface__["data"][0], value.shape, value.dtype.str)
         if value.size == 0 or key not in self._names:
-            name = self._unused_name(path)
-            self._alive.append(value)
-            self.arrays[name] = self._names[key] = value  # type: ignore[assignment]
-            self._names[key] = name
+            self._names[key] = self._unused_name(path)
+            self.arrays[self._names[key]] = value
         return self._names[key]
 
     def _unused_name(self, path: str) -> str:
@@ -87,7 +85,7 @@ class Encoder:
         if id(value) in self._numbers:
             number = self._numbers[id(value)]
             if number is None:
-                raise ValueError(f"{path} holds itself, which no model file can hold.")
+                raise ValueError(f"{path} contains itself, which a model file cannot store.")
             return {"record": number}
         name = name_of(type(value))
         if name is None:
@@ -114,11 +112,11 @@ def _refusal(value: Any, path: str) -> str:
     where = f"The part {path!r} of the model" if path else "This"
     if callable(value):
         return (
-            f"{where} is, or holds, Python code of its own ({value!r}), and model files hold no "
-            "code. Choose a component of this library, or pickle the model for your own use."
+            f"{where} is or contains Python code ({value!r}), and model files hold no code. Choose "
+            "a component of this library, or pickle the model for your own use."
         )
     kind = f"{type(value).__module__}.{type(value).__name__}"
-    return f"{where} is a {kind}, which model files do not hold. They hold this library's models."
+    return f"{where} is a {kind}. Model files hold only the classes of this library."
 
 
 def _list(encoder: Encoder, value: list[Any], path: str) -> Any:

@@ -13,6 +13,7 @@ import sklearn
 
 import bochner
 from bochner.component import Component
+from bochner.persist.checks import type_error
 from bochner.persist.container import Contents, ModelFileError, parse_json
 
 MOST_LISTED = 50_000
@@ -53,7 +54,7 @@ def libraries() -> dict[str, str]:
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON for people; a value that JSON does not have becomes a phrase."""
+    """Return a value as JSON for people; what JSON does not have becomes a short text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.generic):
@@ -108,21 +109,6 @@ def _summary(known: dict[str, Any]) -> dict[str, Any]:
     return {name: as_json(value) for name, value in found.items() if value is not None}
 
 
-TYPES: dict[str, Any] = {
-    "model": str,
-    "parameters": dict,
-    "columns": int | None,
-    "names": list | str | None,
-    "categories": dict,
-    "labels": list | str | None,
-    "scaling": dict | None,
-    "libraries": dict,
-    "summary": dict,
-    "unfinished": bool,
-    "can_go_on": bool,
-}
-
-
 @dataclass(frozen=True)
 class StoredArray:
     """Name, dtype, shape and size in bytes of an array in a file."""
@@ -147,12 +133,12 @@ class Header:
         Its parameters; components are dicts with their class and their parameters.
     columns : int or None
         The number of columns of the rows.
-    names : list of str or None
-        The names of the columns, if they have any.
+    names : list of str, str or None
+        The names of the columns, if they have any; of very many only their number.
     categories : dict
         The categories of each column of text.
-    labels : list or None
-        The classes of a classifier.
+    labels : list, str or None
+        The classes of a classifier; of very many only their number.
     scaling : dict or None
         Location and factor of each column, if columns are scaled.
     libraries : dict
@@ -175,11 +161,11 @@ class Header:
     model: str
     parameters: dict[str, Any]
     columns: int | None
-    names: list[Any] | None
-    categories: dict[str, list[str]]
-    labels: list[Any] | None
+    names: list[Any] | str | None
+    categories: dict[str, list[Any]]
+    labels: list[Any] | str | None
     scaling: dict[str, Any] | None
-    libraries: dict[str, str]
+    libraries: dict[str, Any]
     digest: str
     summary: dict[str, Any]
     arrays: list[StoredArray]
@@ -197,27 +183,26 @@ def parse_text(contents: Contents) -> dict[str, Any]:
     text = parse_json(contents.text)
     version = text.get("version") if isinstance(text, dict) else None
     if type(version) is not int or version < 1:
-        raise ModelFileError("The file does not say in which version of the format it is.")
+        raise ModelFileError("The file lacks the version of its format.")
     if version > VERSION:
         raise ModelFileError(
             f"The file is in version {version} of the format, and this library reads versions up "
-            f"to {VERSION}. Update bochner, or save the model by an older version of it."
+            f"to {VERSION}. Update bochner, or save the model with an older version of it."
         )
     if set(text) != {"version", "about", "records", "model"}:
-        raise ModelFileError("The header lacks a part, or has one that nobody knows.")
+        raise ModelFileError("The header lacks a part, or has an unknown one.")
     if not isinstance(text["records"], list):
-        raise ModelFileError("The records are not a list.")
+        raise ModelFileError("The records in the header are not a list.")
     return text  # type: ignore[no-any-return]
 
 
 def header_of(contents: Contents, size: int) -> Header:
     """Return the header of a file of `size` bytes."""
     about = parse_text(contents)["about"]
-    if not isinstance(about, dict) or set(about) != set(TYPES):
-        raise ModelFileError("What the header says of the model is not complete.")
-    for name, kind in TYPES.items():
-        if not isinstance(about[name], kind):
-            raise ModelFileError(f"What the header says of {name!r} is not as it should be.")
-    arrays = [StoredArray(p.name, str(p.dtype), p.shape, p.end - p.begin) for p in contents.places]
+    if not isinstance(about, dict):
+        raise ModelFileError("The header does not describe the model.")
+    arrays = [StoredArray(a.name, str(a.dtype), a.shape, a.end - a.begin) for a in contents.arrays]
     rest = {"version": VERSION, "digest": contents.digest, "arrays": arrays, "bytes": size}
-    return Header(**(about | rest))
+    if (wrong := type_error(Header, about | rest)) is not None:
+        raise ModelFileError(f"The description of the model is invalid: {wrong}.")
+    return Header(**about | rest)
