@@ -90,10 +90,10 @@ def test_what_is_no_product_of_matrices_is_refused(regression, tmp_path):
     X, y = regression
     frame = pd.DataFrame(X).astype({0: str})
     for model, rows, match in (
-        (KernelRegressor(features=Binning(8)), X, "waves and centres"),
+        (KernelRegressor(features=Binning(8)), X, "Fourier features or centres"),
         (KernelRegressor(Cauchy(1.0), features=Centers(20)), X, "Gaussian, Laplacian"),
         (KernelRegressor(features=Binning(8)), frame, "columns of text"),
-        (KernelGaussianProcess(), X, "kernel machines and maps"),
+        (KernelGaussianProcess(), X, "a machine or a transformer"),
     ):
         with pytest.raises(ValueError, match=match):
             bochner.to_onnx(model.fit(rows, y), tmp_path / "model.onnx")

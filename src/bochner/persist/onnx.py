@@ -27,40 +27,52 @@ DOUBLE = 11  # of onnx.TensorProto
 
 
 class Graph:
-    """The nodes and constants of an ONNX graph that computes in double precision."""
+    """An ONNX graph that computes in double precision; values are known by their names."""
 
     def __init__(self) -> None:
+        try:
+            import onnx
+        except ImportError as error:
+            raise ImportError("to_onnx needs onnx: pip install 'bochner[onnx]'.") from error
+        self.onnx: Any = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
     def add(self, operator: str, *inputs: str, options: dict[str, Any] | None = None) -> str:
         """Add an operator; return the name of its output."""
-        from onnx import helper
-
         name = f"{operator.lower()}_{len(self.nodes)}"
-        made = [name, f"{name}_places"] if operator == "TopK" else [name]
-        self.nodes.append(helper.make_node(operator, list(inputs), made, **(options or {})))
+        outputs = [name, f"{name}_places"] if operator == "TopK" else [name]
+        node = self.onnx.helper.make_node(operator, list(inputs), outputs, **(options or {}))
+        self.nodes.append(node)
         return name
 
     def constant(self, value: Any, dtype: Any = np.float64) -> str:
         """Add a constant; return its name."""
-        from onnx import numpy_helper
-
         array: NDArray[Any] = np.asarray(value, dtype)
         name = f"constant_{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(array, name))
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
     def rename(self, name: str, wanted: str) -> None:
         """Give an output a name for users."""
-        from onnx import helper
-
-        self.nodes.append(helper.make_node("Identity", [name], [wanted]))
+        self.nodes.append(self.onnx.helper.make_node("Identity", [name], [wanted]))
 
     def sum_of_columns(self, name: str, axis: int) -> str:
         """Add the sum over an axis, which is kept with length 1; return its name."""
         axes = self.constant([axis], np.int64)
         return self.add("ReduceSum", name, axes, options={"keepdims": 1})
+
+    def model(self, columns: int, outputs: list[str]) -> Any:
+        """Return the checked ONNX model with the input "X" of float32 and these outputs."""
+        helper = self.onnx.helper
+        rows = helper.make_tensor_value_info("X", self.onnx.TensorProto.FLOAT, ["rows", columns])
+        values = [helper.make_empty_tensor_value_info(name) for name in outputs]
+        graph = helper.make_graph(self.nodes, "bochner", [rows], values, self.constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
+        model.ir_version, model.producer_name = 8, "bochner"
+        model = self.onnx.shape_inference.infer_shapes(model)
+        self.onnx.checker.check_model(model)
+        return model
 
 
 def functions(graph: Graph, basis: Any, X: str, count: int) -> str:
@@ -75,14 +87,14 @@ def functions(graph: Graph, basis: Any, X: str, count: int) -> str:
     if isinstance(basis, CenterBasis) and not isinstance(basis, PrecomputedBasis):
         return _centers(graph, basis, X, count)
     raise ValueError(
-        f"to_onnx is for waves and centres, which are products of matrices; got a "
-        f"{type(basis).__name__}. Fit with features=Fourier(1000) or Centers(1000)."
+        f"to_onnx needs Fourier features or centres; got a {type(basis).__name__}. Fit with "
+        "features=Fourier(1000) or Centers(1000)."
     )
 
 
 def _centred(graph: Graph, rows: Centring, X: str) -> str:
     if type(rows) is not Centring:
-        raise ValueError("to_onnx is for kernels of numbers; got one of histograms.")
+        raise ValueError("to_onnx supports no kernels of histograms. Choose another kernel.")
     return X if rows.centre is None else graph.add("Sub", X, graph.constant(rows.centre[None]))
 
 
@@ -120,7 +132,9 @@ def _selected(graph: Graph, basis: SelectedBasis, X: str, count: int) -> str:
 
 def _centers(graph: Graph, basis: CenterBasis, X: str, count: int) -> str:
     if not isinstance(basis.centers, np.ndarray):
-        raise ValueError("to_onnx is for dense rows; got centres that are sparse.")
+        raise ValueError(
+            "to_onnx needs dense rows as centres; got sparse ones. Fit to X.toarray()."
+        )
     centers = basis.centers[:count].astype(np.float64)
     _require_room(centers.size)
     return _values(graph, basis.kernel, _centred(graph, basis.centring, X), centers)
@@ -141,17 +155,16 @@ def _values(graph: Graph, kernel: Any, X: str, centers: NDArray[np.float64]) -> 
     if isinstance(kernel, Laplacian):
         rows = graph.add("Unsqueeze", X, graph.constant([1], np.int64))
         apart = graph.add("Abs", graph.add("Sub", rows, graph.constant(centers[None])))
-        total = graph.add(
-            "ReduceSum", apart, graph.constant([2], np.int64), options={"keepdims": 0}
-        )
+        axes = graph.constant([2], np.int64)
+        total = graph.add("ReduceSum", apart, axes, options={"keepdims": 0})
         return _exponential(graph, total, -1 / float(kernel.bandwidth))
     if isinstance(kernel, Polynomial):
         products = graph.add("MatMul", X, graph.constant(kernel.factor * centers.T))
         raised = graph.add("Add", products, graph.constant(float(kernel.constant)))
         return graph.add("Pow", raised, graph.constant(float(kernel.degree)))
     raise ValueError(
-        f"to_onnx knows the kernels Gaussian, Laplacian and Polynomial at centres, also with "
-        f"scales; got {kernel!r}. Other shift-invariant kernels have waves: features=Fourier(1000)."
+        "At centres, to_onnx supports the kernels Gaussian, Laplacian and Polynomial, also with "
+        f"scales; got {kernel!r}. For other shift-invariant kernels use features=Fourier(1000)."
     )
 
 
@@ -170,8 +183,7 @@ def _exponential(graph: Graph, values: str, factor: float) -> str:
 def _require_room(numbers: int) -> None:
     if numbers > MOST_NUMBERS:
         raise ValueError(
-            f"An ONNX file of this model would hold {numbers:,} numbers, and not "
-            f"{MOST_NUMBERS:,} at most. "
+            f"An ONNX file may hold at most {MOST_NUMBERS:,} numbers; this model has {numbers:,}. "
             "Fit with fewer functions, features=Fourier(1000) or Centers(1000)."
         )
 
@@ -221,11 +233,9 @@ def _classes(graph: Graph, model: Any, targets: Labels, f: str) -> list[str]:
 
 
 def _probabilities(graph: Graph, loss: Any, calibration: Any, targets: Labels, f: str) -> str:
-    own = (
-        _log_probabilities(graph, loss, targets.outputs, f)
-        if isinstance(loss, Probabilistic)
-        else None
-    )
+    own = None
+    if isinstance(loss, Probabilistic):
+        own = _log_probabilities(graph, loss, targets.outputs, f)
     if calibration.rows == 0:
         assert own is not None  # the others have no probabilities
         return graph.add("Exp", own)
@@ -250,7 +260,7 @@ def _log_probabilities(graph: Graph, loss: Any, outputs: int, f: str) -> str:
         return positive if outputs == 1 else graph.add("LogSoftmax", positive, options={"axis": 1})
     if isinstance(loss, Squared):
         return _shares(graph, both, max(2, outputs))
-    raise ValueError(f"to_onnx knows no probabilities of the loss {type(loss).__name__}.")
+    raise ValueError(f"to_onnx does not support the probabilities of {type(loss).__name__}.")
 
 
 def _log_one_plus_exp(graph: Graph, z: str) -> str:
@@ -285,33 +295,26 @@ def to_onnx(model: Any, path: Path) -> None:
     path : str or path
         The file to write; an existing file is replaced.
     """
-    onnx = _onnx()
-    check_is_fitted(model)
     graph = Graph()
+    check_is_fitted(model)
     X = graph.add("Cast", "X", options={"to": DOUBLE})
-    names = _outputs(graph, model, _preprocess(graph, model, X))
-    made = _file(onnx, graph, names, int(model.n_features_in_))
+    outputs = _outputs(graph, model, _preprocess(graph, model, X))
+    made = graph.model(int(model.n_features_in_), outputs)
     with replacing(path) as file:
         file.write(made.SerializeToString())
-
-
-def _onnx() -> Any:
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'bochner[onnx]'.") from error
-    return onnx
 
 
 def _preprocess(graph: Graph, model: Any, X: str) -> str:
     """Add the filling and scaling of rows as the model does it; return the name of the rows."""
     known = vars(model)
     if known.get("_table") is not None:
-        raise ValueError("to_onnx is for columns of numbers; this model has columns of text.")
+        raise ValueError(
+            "to_onnx needs columns of numbers; this model has columns of text. Encode them first."
+        )
     if known.get("warping_") is not None:
         raise ValueError(
-            "to_onnx is for columns as they are; this model sees some through maps that it has "
-            "learned. Fit with tuning=Tuning(warp=False), or scales=None."
+            "to_onnx does not support learned maps of columns, which this model has. Fit with "
+            "tuning=Tuning(warp=False), or scales=None."
         )
     if (filling := known.get("_filling")) is not None:
         values = graph.constant(filling.values[None])
@@ -328,23 +331,8 @@ def _outputs(graph: Graph, model: Any, X: str) -> list[str]:
         return ["features"]
     expansion = getattr(model, "expansion_", None)
     if expansion is None or not hasattr(getattr(model, "_setup", None), "targets"):
-        raise ValueError(f"to_onnx is for kernel machines and maps; got {type(model).__name__}.")
+        raise ValueError(f"to_onnx needs a machine or a transformer; got {type(model).__name__}.")
     values = functions(graph, expansion.basis, X, len(expansion.weights))
     products = graph.add("MatMul", values, graph.constant(expansion.weights))
-    return predictions(
-        graph, model, graph.add("Add", products, graph.constant(expansion.intercept))
-    )
-
-
-def _file(onnx: Any, graph: Graph, names: list[str], columns: int) -> Any:
-    helper, proto = onnx.helper, onnx.TensorProto
-    given = helper.make_tensor_value_info("X", proto.FLOAT, ["rows", columns])
-    made = helper.make_graph(
-        graph.nodes, "bochner", [given], [helper.make_empty_tensor_value_info(n) for n in names],
-        graph.constants,
-    )  # fmt: skip
-    file = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)])
-    file.ir_version, file.producer_name = 8, "bochner"
-    file = onnx.shape_inference.infer_shapes(file)
-    onnx.checker.check_model(file)
-    return file
+    f = graph.add("Add", products, graph.constant(expansion.intercept))
+    return predictions(graph, model, f)
