@@ -152,9 +152,9 @@ def test_a_picture_that_fails_leaves_the_old_one_and_nothing_half_written(folder
         ("--rows", "1", "--rows"),
         ("--rows", "many", "--rows"),
         ("--seed", "-1", "--seed"),
-        ("--out", "wave.jpg", "ends in .png"),
+        ("--out", "wave.jpg", "end in .png"),
         ("--out", "nowhere/wave.png", "no directory"),
-        ("--report", "wave.pdf", "ends in .html"),
+        ("--report", "wave.pdf", "end in .html"),
     ],
 )
 def test_a_bad_value_is_refused_with_a_sentence(folder, option, value, sentence):

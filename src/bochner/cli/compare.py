@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +9,7 @@ import typer
 
 from bochner.cli import options
 from bochner.cli.names import METHODS, HeaderRow, Missing, OnError, Scale, Task, complete_from
-from bochner.cli.quantities import seconds, settings, split_names
+from bochner.cli.quantities import seconds, split_names
 from bochner.cli.screen import Screen
 
 EXAMPLES = """Examples:
@@ -80,38 +78,19 @@ def compare(
     the others continue.
     """
     screen = Screen(as_json, quiet)
-    parameters = {
-        "kernel": kernel,
-        "loss": loss,
-        "scale": None if scale is Scale.NONE else scale.value,
-        "quantiles": None if quantiles is None else tuple(quantiles),
-        "memory_budget": memory,
-        "n_jobs": threads,
-    }
-    asked = {k: v for k, v in parameters.items() if v is not None and v != "auto"}
+    given = {"kernel": kernel, "loss": loss, "memory_budget": memory, "n_jobs": threads}
+    parameters = options.estimator_parameters(given, scale, quantiles, set_)
+    parameters |= {"random_state": seed, "max_seconds": time}
     with screen.report_errors():
         from bochner.cli.work.comparison import CompareCommand
         from bochner.cli.work.pages import require_page
         from bochner.cli.work.reading import DataOptions
 
         require_page(report)
+        about_data = DataOptions.of(
+            target, weight, columns, drop, categorical,
+            missing=missing, on_error=on_error, format=format, header=header,
+        )  # fmt: skip
         CompareCommand(
-            data,
-            DataOptions.of(
-                target,
-                weight,
-                columns,
-                drop,
-                categorical,
-                missing=missing,
-                on_error=on_error,
-                format=format,
-                header=header,
-            ),
-            task,
-            tuple(methods),
-            asked | settings(set_) | {"random_state": seed, "max_seconds": time},
-            test,
-            report,
-            shlex.join(["bochner", *sys.argv[1:]]),
+            data, about_data, task, tuple(methods), parameters, test, report, options.command_line()
         ).run(screen)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bochner.cli.quantities import output_path
 from bochner.cli.screen import INTERRUPTED, Screen
 
 if TYPE_CHECKING:
@@ -50,21 +51,11 @@ class TestRows:
 
 
 def _picture_path(out: Path) -> Path:
-    return _output_path(out, "the picture is a PNG", ".png")
+    return output_path(out, ".png")
 
 
 def _page_path(page: Path | None) -> Path | None:
-    return None if page is None else _output_path(page, "the page is HTML", ".html")
-
-
-def _output_path(path: Path, what: str, ending: str) -> Path:
-    if path.suffix.lower() != ending:
-        raise typer.BadParameter(f"{what}, so its name ends in {ending}; got {path}.")
-    if path.is_dir():
-        raise typer.BadParameter(f"{path} is a directory; give the name of a file.")
-    if not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no directory {path.parent}; make it first.")
-    return path
+    return None if page is None else output_path(page, ".html")
 
 
 def demo(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -62,8 +60,7 @@ def evaluate(
         record: dict[str, Any] = {"rows": result.rows, "scores": result.scores}
         lines = [f"{name:<24} {value:.6g}" for name, value in result.scores.items()]
         if report is not None:
-            command = shlex.join(["bochner", *sys.argv[1:]])
-            model_report(fitted, result, source, command).write(report)
+            model_report(fitted, result, source, options.command_line()).write(report)
             record["report"] = str(report)
             lines.append(f"{'page':<24} {report}")
         screen.result(record, [f"{'rows':<24} {result.rows:,}", *lines])

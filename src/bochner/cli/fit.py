@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +9,7 @@ import typer
 
 from bochner.cli import options
 from bochner.cli.names import HeaderRow, Missing, OnError, Scale, Task
-from bochner.cli.quantities import seconds, settings
+from bochner.cli.quantities import output_path, seconds
 from bochner.cli.screen import Screen
 
 EXAMPLES = """Examples:
@@ -28,15 +25,7 @@ EXAMPLES = """Examples:
 
 
 def _model_path(out: Path) -> Path:
-    if out.is_dir():
-        raise typer.BadParameter(f"{out} is a directory; give the name of a file.")
-    if not out.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no directory {out.parent}; make it first.")
-    if out.exists() and not out.is_file():
-        raise typer.BadParameter(f"{out} is a device or a pipe; give the name of a file.")
-    if not os.access(out.absolute().parent, os.W_OK):
-        raise typer.BadParameter(f"{out.parent} may not be written to; choose another directory.")
-    return out
+    return output_path(out)  # a callback of typer has one parameter
 
 
 def fit(
@@ -84,41 +73,20 @@ def fit(
     continues from there, with the same result, bit for bit, as a fit without interruption.
     """
     screen = Screen(as_json, quiet)
-    parameters = {
-        "kernel": kernel,
-        "solver": solver,
-        "features": features,
-        "loss": loss,
-        "scale": None if scale is Scale.NONE else scale.value,
-        "quantiles": None if quantiles is None else tuple(quantiles),
-        "max_seconds": time,
-        "memory_budget": memory,
-        "n_jobs": threads,
-    }
-    asked = {k: v for k, v in parameters.items() if v is not None and v != "auto"}
+    given = {
+        "kernel": kernel, "solver": solver, "features": features, "loss": loss,
+        "max_seconds": time, "memory_budget": memory, "n_jobs": threads,
+    }  # fmt: skip
+    parameters = options.estimator_parameters(given, scale, quantiles, set_)
     with screen.report_errors():
         from bochner.cli.work.fitting import FitCommand
         from bochner.cli.work.reading import DataOptions
 
+        about_data = DataOptions.of(
+            target, weight, columns, drop, categorical,
+            missing=missing, on_error=on_error, format=format, header=header,
+        )  # fmt: skip
         FitCommand(
-            data,
-            DataOptions.of(
-                target,
-                weight,
-                columns,
-                drop,
-                categorical,
-                missing=missing,
-                on_error=on_error,
-                format=format,
-                header=header,
-            ),
-            task,
-            asked | settings(set_),
-            seed,
-            test or 0.0,
-            out,
-            checkpoint_every,
-            resume,
-            shlex.join(["bochner", *sys.argv[1:]]),
-        ).run(screen)
+            data, about_data, task, parameters, seed, test or 0.0, out, checkpoint_every, resume,
+            options.command_line(),
+        ).run(screen)  # fmt: skip

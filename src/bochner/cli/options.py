@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,9 +23,11 @@ from bochner.cli.names import (
     Task,
     complete_from,
 )
-from bochner.cli.quantities import Shares, memory, seconds, shares
+from bochner.cli.quantities import Shares, memory, seconds, settings, shares
 
-DATA, LEARNING, OUTPUT = "Data", "Learning", "Output"
+_data = partial(typer.Option, rich_help_panel="Data")
+_learning = partial(typer.Option, rich_help_panel="Learning")
+_output = partial(typer.Option, rich_help_panel="Output")
 
 Data = Annotated[
     list[str],
@@ -41,149 +46,126 @@ Model = Annotated[
 ]
 Target = Annotated[
     list[str] | None,
-    typer.Option(
-        "--target", "-t", metavar="NAME", rich_help_panel=DATA, show_default=False,
+    _data(
+        "--target", "-t", metavar="NAME",
         help="The column to predict; several: a,b. A name with a comma: '\"a,b\"'.",
     ),
 ]  # fmt: skip
-Weight = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The column of weights.", rich_help_panel=DATA)
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAMES", help="Use these columns only.", rich_help_panel=DATA),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAMES", help="Ignore these columns.", rich_help_panel=DATA),
-]
+Weight = Annotated[str | None, _data(metavar="NAME", help="The column of weights.")]
+Columns = Annotated[list[str] | None, _data(metavar="NAMES", help="Use these columns only.")]
+Drop = Annotated[list[str] | None, _data(metavar="NAMES", help="Ignore these columns.")]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAMES", help="Numeric columns to treat as categories; text columns always are.",
-        rich_help_panel=DATA,
-    ),
-]  # fmt: skip
+    _data(metavar="NAMES", help="Numeric columns to treat as categories; text columns always are."),
+]
 MissingNumbers = Annotated[
     Missing,
-    typer.Option(
+    _data(
         "--missing", help="Missing numbers: refuse them, treat them as a value of its own, or fill "
-        "in the column's mean or median.", rich_help_panel=DATA,
+        "in the column's mean or median.",
     ),
 ]  # fmt: skip
 Malformed = Annotated[
-    OnError,
-    typer.Option(
-        "--on-error", help="Malformed rows: stop at the first, or skip and count them.",
-        rich_help_panel=DATA,
-    ),
-]  # fmt: skip
-FileFormat = Annotated[
-    Format | None,
-    typer.Option(
-        "--format", help="Needed if the file name does not show it.", rich_help_panel=DATA,
-        show_default=False,
-    ),
-]  # fmt: skip
-HeaderLine = Annotated[
-    HeaderRow,
-    typer.Option("--header", help="Whether CSV files have a header row.", rich_help_panel=DATA),
+    OnError, _data("--on-error", help="Malformed rows: stop at the first, or skip and count them.")
 ]
+FileFormat = Annotated[
+    Format | None, _data("--format", help="Needed if the file name does not show it.")
+]
+HeaderLine = Annotated[HeaderRow, _data("--header", help="Whether CSV files have a header row.")]
 TestShare = Annotated[
     float | None,
-    typer.Option(
-        "--test", min=0.0, max=0.9, metavar="SHARE", rich_help_panel=DATA, show_default=False,
+    _data(
+        "--test", min=0.0, max=0.9, metavar="SHARE",
         help="Hold out this share of the rows, chosen by a hash, to test the model.",
     ),
 ]  # fmt: skip
 TaskOption = Annotated[
     Task,
-    typer.Option(
+    _learning(
         "--task", help="The task. auto: classification for text and few distinct integers, else "
-        "regression; without a target, novelty.", rich_help_panel=LEARNING,
+        "regression; without a target, novelty.",
     ),
 ]  # fmt: skip
 Kernel = Annotated[
     str,
-    typer.Option(
-        metavar="NAME", help="Such as gaussian, laplacian, matern.", rich_help_panel=LEARNING,
+    _learning(
+        metavar="NAME", help="Such as gaussian, laplacian, matern.",
         autocompletion=complete_from(KERNELS),
     ),
 ]  # fmt: skip
 Solver = Annotated[
     str,
-    typer.Option(
+    _learning(
         metavar="NAME", help="Such as eigenpro, nystroem, dsg, cdsg, cg, direct.",
-        rich_help_panel=LEARNING, autocompletion=complete_from(SOLVERS),
+        autocompletion=complete_from(SOLVERS),
     ),
 ]  # fmt: skip
 Features = Annotated[
     str,
-    typer.Option(
-        metavar="NAME", help="Such as centers, fourier, binning.", rich_help_panel=LEARNING,
+    _learning(
+        metavar="NAME", help="Such as centers, fourier, binning.",
         autocompletion=complete_from(FEATURES),
     ),
 ]  # fmt: skip
 Loss = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME", help="Such as softmax, squared, huber, hinge.", rich_help_panel=LEARNING,
-        autocompletion=complete_from(LOSSES), show_default=False,
+    _learning(
+        metavar="NAME", help="Such as softmax, squared, huber, hinge.",
+        autocompletion=complete_from(LOSSES),
     ),
 ]  # fmt: skip
-ScaleOption = Annotated[
-    Scale, typer.Option("--scale", help="How columns are scaled.", rich_help_panel=LEARNING)
-]
+ScaleOption = Annotated[Scale, _learning("--scale", help="How columns are scaled.")]
 Quantiles = Annotated[
-    Shares | None,
-    typer.Option(
-        parser=shares, metavar="SHARES", help="Such as 0.05,0.5,0.95.",
-        rich_help_panel=LEARNING, show_default=False,
-    ),
-]  # fmt: skip
+    Shares | None, _learning(parser=shares, metavar="SHARES", help="Such as 0.05,0.5,0.95.")
+]
 Time = Annotated[
     float | None,
-    typer.Option(
-        "--time", parser=seconds, metavar="TIME", help="Time limit of training, such as 90s or 5m.",
-        rich_help_panel=LEARNING, show_default=False,
+    _learning(
+        "--time", parser=seconds, metavar="TIME", help="Time limit of training, such as 90s or 5m."
     ),
-]  # fmt: skip
+]
 Memory = Annotated[
     int | None,
-    typer.Option(
-        "--memory", parser=memory, metavar="AMOUNT", rich_help_panel=LEARNING, show_default=False,
+    _learning(
+        "--memory", parser=memory, metavar="AMOUNT",
         help="Memory for caches, such as 2GB; half of the free memory by default.",
     ),
 ]  # fmt: skip
-Threads = Annotated[
-    int | None,
-    typer.Option(min=1, help="All cores by default.", rich_help_panel=LEARNING, show_default=False),
-]
+Threads = Annotated[int | None, _learning(min=1, help="All cores by default.")]
 Seed = Annotated[
     int,
-    typer.Option(
-        min=0, max=2**32 - 1, help="Seed of the features, the order and the split of the rows.",
-        rich_help_panel=LEARNING,
+    _learning(
+        min=0, max=2**32 - 1, help="Seed of the features, the order and the split of the rows."
     ),
-]  # fmt: skip
+]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", rich_help_panel=LEARNING, show_default=False,
+    _learning(
+        "--set", metavar="NAME=VALUE",
         help="Any other parameter of the estimator: --set alpha=1e-6 --set kernel__bandwidth=2.",
     ),
 ]  # fmt: skip
-Report = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Write an HTML report to this file.", rich_help_panel=OUTPUT,
-        show_default=False,
-    ),
-]  # fmt: skip
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print the result as one JSON object.", rich_help_panel=OUTPUT),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)
-]
+Report = Annotated[Path | None, _output(metavar="FILE", help="Write an HTML report to this file.")]
+Json = Annotated[bool, _output("--json", help="Print the result as one JSON object.")]
+Quiet = Annotated[bool, _output("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def estimator_parameters(
+    given: dict[str, Any], scale: Scale, quantiles: Shares | None, set_: list[str] | None
+) -> dict[str, Any]:
+    """Return the parameters of an estimator; those that are None or "auto" keep their defaults.
+
+    >>> estimator_parameters({"kernel": "auto", "n_jobs": 2}, Scale.RANGE, None, ["alpha=0.1"])
+    {'n_jobs': 2, 'scale': 'range', 'alpha': 0.1}
+    """
+    given = given | {
+        "scale": None if scale is Scale.NONE else scale.value,
+        "quantiles": None if quantiles is None else tuple(quantiles),
+    }
+    chosen = {name: value for name, value in given.items() if value not in (None, "auto")}
+    return chosen | settings(set_)
+
+
+def command_line() -> str:
+    """Return the command as the user typed it, for reports."""
+    return shlex.join(["bochner", *sys.argv[1:]])

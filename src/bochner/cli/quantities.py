@@ -1,10 +1,12 @@
-"""Parsers of option values: times, amounts of memory, lists, settings."""
+"""Parsers of option values: times, amounts of memory, output files, lists, settings."""
 
 from __future__ import annotations
 
 import ast
 import csv
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -31,6 +33,21 @@ def seconds(text: str) -> float:
     if total <= 0:
         raise typer.BadParameter(f"a time must be above 0; got {text!r}.")
     return total
+
+
+def output_path(path: Path, ending: str = "") -> Path:
+    """Return the path of a file to write; refuse one that cannot be written."""
+    if not path.name.lower().endswith(ending):
+        raise typer.BadParameter(f"the name must end in {ending}; got {path}.")
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a directory; give the name of a file.")
+    if not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no directory {path.parent}; make it first.")
+    if path.exists() and not path.is_file():
+        raise typer.BadParameter(f"{path} is a device or a pipe; give the name of a file.")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise typer.BadParameter(f"{path.parent} may not be written to; choose another directory.")
+    return path
 
 
 def memory(text: str) -> int:
