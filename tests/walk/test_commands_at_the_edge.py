@@ -38,7 +38,7 @@ def call(*arguments: str, **options: object) -> Result:
 def test_a_model_is_kept_where_there_is_no_row_to_judge_it_by(rows):
     result = call("fit", str(rows), "-t", "y", "--test", "0.001", "-o", "m.bochner", "--json")
     assert result.exit_code == 1
-    assert "m.bochner is fitted" in json.loads(result.stdout)["error"]
+    assert "m.bochner was saved" in json.loads(result.stdout)["error"]
     assert bochner.load("m.bochner").n_features_in_ == 2
 
 

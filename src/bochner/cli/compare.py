@@ -27,7 +27,7 @@ def _methods(given: list[str]) -> list[str]:
         if name not in METHODS:
             raise typer.BadParameter(f"methods are {', '.join(METHODS)}; got {name!r}.")
     if not names:
-        raise typer.BadParameter(f"there must be one at least of {', '.join(METHODS)}; got none.")
+        raise typer.BadParameter(f"give at least one of {', '.join(METHODS)}; got none.")
     return list(dict.fromkeys(names))
 
 

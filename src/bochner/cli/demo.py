@@ -28,7 +28,7 @@ TEST_ROWS = 16_384
 
 @dataclass(frozen=True)
 class DemoFit:
-    """A fitted model, the time of the fit, and whether it was interrupted."""
+    """A fitted model, the training time, and whether the fit was interrupted."""
 
     model: KernelRegressor
     seconds: float
@@ -168,7 +168,7 @@ def _summarise(fit: DemoFit, test: TestRows, console: Console) -> None:
         "seconds": f"{fit.seconds:.1f}",
         "rows a second": f"{fit.rows / fit.seconds:,.0f}",
         "features": f"{fit.model.n_features_used_:,}",
-        "error": f"{np.mean(error**2):.2e}  (mean squared, against the true wave at fresh points;"
+        "error": f"{np.mean(error**2):.2e}  (mean squared, against the true wave at new points;"
         " the noise has 1e-02)",
     }
     for name, value in lines.items():

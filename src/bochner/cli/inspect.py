@@ -33,7 +33,7 @@ def inspect(model: options.Model, as_json: options.Json = False) -> None:
 def _lines(header: Header) -> list[str]:
     names = header.names or []
     facts: dict[str, Any] = {
-        "model": header.model + (" (a fit that has not ended)" if header.unfinished else ""),
+        "model": header.model + (" (unfinished)" if header.unfinished else ""),
         "columns": _shortened([str(name) for name in names]) if names else header.columns,
         "categories": _shortened([f"{k} ({len(v)})" for k, v in header.categories.items()]),
         "labels": None if header.labels is None else _shortened([str(x) for x in header.labels]),
@@ -41,17 +41,11 @@ def _lines(header: Header) -> list[str]:
         "format": f"version {header.version}",
         "libraries": ", ".join(f"{name} {v}" for name, v in header.libraries.items()),
         "digest": header.digest,
-        "can go on": "yes" if header.can_go_on else "no",
+        "can continue": "yes" if header.can_go_on else "no",
     }
-    settings = {f"  {name}": value for name, value in header.parameters.items()}
-    summary = {f"  {name.replace('_', ' ')}": value for name, value in header.summary.items()}
-    parts = [
-        *facts.items(),
-        ("settings", ""),
-        *settings.items(),
-        ("training", ""),
-        *summary.items(),
-    ]
+    settings = [(f"  {name}", value) for name, value in header.parameters.items()]
+    summary = [(f"  {name.replace('_', ' ')}", value) for name, value in header.summary.items()]
+    parts = [*facts.items(), ("settings", ""), *settings, ("training", ""), *summary]
     shown = [(name, value) for name, value in parts if value not in (None, [], {})]
     return [f"{name:<24} {value}".rstrip() for name, value in shown]
 

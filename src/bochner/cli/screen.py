@@ -61,7 +61,7 @@ class Screen:
     def require_one_output(self, out: str) -> None:
         """Raise if rows and a JSON record would both go to standard output."""
         if self.as_json and out == "-":
-            raise ValueError("--json and - would both print: give the name of a file instead of -.")
+            raise ValueError("--json and - both use standard output: give a file name, not -.")
 
     def _notes(self) -> dict[str, Any]:
         return {"notes": self.notes} if self.notes else {}

@@ -132,9 +132,7 @@ def _selected(graph: Graph, basis: SelectedBasis, X: str, count: int) -> str:
 
 def _centers(graph: Graph, basis: CenterBasis, X: str, count: int) -> str:
     if not isinstance(basis.centers, np.ndarray):
-        raise ValueError(
-            "to_onnx needs dense rows as centres; got sparse ones. Fit to X.toarray()."
-        )
+        raise ValueError("to_onnx needs dense centres; got sparse rows. Fit to X.toarray().")
     centers = basis.centers[:count].astype(np.float64)
     _require_room(centers.size)
     return _values(graph, basis.kernel, _centred(graph, basis.centring, X), centers)
@@ -308,9 +306,7 @@ def _preprocess(graph: Graph, model: Any, X: str) -> str:
     """Add the filling and scaling of rows as the model does it; return the name of the rows."""
     known = vars(model)
     if known.get("_table") is not None:
-        raise ValueError(
-            "to_onnx needs columns of numbers; this model has columns of text. Encode them first."
-        )
+        raise ValueError("to_onnx needs columns of numbers; this model has columns of text.")
     if known.get("warping_") is not None:
         raise ValueError(
             "to_onnx does not support learned maps of columns, which this model has. Fit with "

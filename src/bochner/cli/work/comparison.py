@@ -25,9 +25,8 @@ from bochner.wording import amount
 
 INTERVAL = 0.02  # seconds between two measurements
 FEW_ROWS = 200
-
-
 STATUS = Path("/proc/self/status")
+COMPARED = (Task.CLASSIFICATION, Task.REGRESSION, Task.QUANTILES)
 
 
 class PeakMemory:
@@ -78,9 +77,6 @@ def measure_peak() -> Iterator[PeakMemory]:
         peak.update()
 
 
-COMPARED = (Task.CLASSIFICATION, Task.REGRESSION, Task.QUANTILES)
-
-
 @dataclass(frozen=True)
 class CompareCommand:
     """The options of `bochner compare`."""
@@ -101,11 +97,10 @@ class CompareCommand:
         choice = choose_task(self.task, train, self.parameters.get("quantiles"))
         if choice.task not in COMPARED:
             raise ValueError(
-                f"Methods are compared by --task {', '.join(COMPARED)}; got {choice.task} "
-                f"({choice.why})."
+                f"compare needs --task {', '.join(COMPARED)}; got {choice.task} ({choice.why})."
             )
         screen.note(
-            f"{train.n_rows:,} rows to learn from, {test.n_rows:,} to judge by. "
+            f"{train.n_rows:,} training rows, {test.n_rows:,} test rows. "
             f"Task: {choice.task} ({choice.why})."
         )
         runs = [self._fit(name, choice.task, train, test, screen) for name in self.methods]
@@ -162,7 +157,7 @@ class CompareCommand:
             "verdict": report.verdict,
             "report": str(self.page),
         }
-        return record, [*_table(runs), report.verdict, f"Page: {self.page}"]
+        return record, [*_table(runs), report.verdict, f"Report: {self.page}"]
 
 
 def _record(run: Run) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def evaluate_model(model: Any, source: FileSource) -> EvaluationResult:
         return _novelty(model, source)
     parts = [_predicted(model, batch) for batch in source.batches(ROWS)]
     if not parts:
-        raise ValueError("There are no rows to judge the model by.")
+        raise ValueError("There are no rows to test the model on.")
     columns = {name: _joined([part[name] for part in parts]) for name in parts[0]}
     predictions = _kind(model, columns)
     scores = {score.name: float(score.value) for score in predictions.scores()}
@@ -93,7 +93,7 @@ def _novelty(model: Any, source: FileSource) -> EvaluationResult:
         values, counts = np.unique(truth, return_counts=True)
         if len(values) != 2:
             raise ValueError(
-                "To judge a novelty detector the target must have two values, novel and not; got "
+                "To test a novelty detector, the target must have two values, novel and not; got "
                 f"{len(values)}."
             )
         novel = values[0] if values.tolist() == [-1, 1] else values[counts.argmin()]

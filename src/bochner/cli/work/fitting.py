@@ -24,11 +24,9 @@ from bochner.wording import amount, duration
 
 MOST_CLASSES = 50  # integer targets with more values mean regression
 ROWS = 65_536  # in a batch
-READY = "Getting ready: scales, features, held-out rows ..."
+READY = "Preparing: scales, features, held-out rows ..."
 # A resumed fit may change these parameters: they limit resources and do not define the model.
 FREE = ("max_seconds", "memory_budget", "n_jobs")
-
-
 ESTIMATORS = {
     Task.CLASSIFICATION: "KernelClassifier",
     Task.REGRESSION: "KernelRegressor",
@@ -50,16 +48,16 @@ def choose_task(asked: Task, source: FileSource, quantiles: tuple[float, ...] | 
     """Return the requested task, or the one that suits the target."""
     schema = source.schema
     if asked is not Task.AUTO:
-        return TaskChoice(_suitable(asked, source), "so it was asked for")
+        return TaskChoice(_suitable(asked, source), "given by --task")
     if quantiles is not None:
-        return TaskChoice(_suitable(Task.QUANTILES, source), "quantiles were asked for")
+        return TaskChoice(_suitable(Task.QUANTILES, source), "given by --quantiles")
     if schema.target_kind == "none":
         return TaskChoice(Task.NOVELTY, "there is no --target")
     name = ", ".join(schema.targets)
     if schema.target_kind == "label":
         return TaskChoice(Task.CLASSIFICATION, f"{name} holds text")
     if schema.flat and schema.whole and (count := _distinct(source)) <= MOST_CLASSES:
-        why = f"{name} holds {count} whole numbers; --task regression takes them as numbers"
+        why = f"{name} has {count} distinct integers; --task regression predicts them as numbers"
         return TaskChoice(Task.CLASSIFICATION, why)
     return TaskChoice(Task.REGRESSION, f"{name} holds numbers")
 
@@ -187,19 +185,19 @@ class FitCommand:
         if not self.resume:
             if self.checkpoint.exists():
                 screen.note(
-                    f"{self.checkpoint} of an earlier run will be written over; --resume would go "
-                    "on from it instead."
+                    f"{self.checkpoint} of an earlier run will be overwritten; --resume would "
+                    "continue from it instead."
                 )
             return None
         if not self.checkpoint.exists():
-            screen.note(f"There is no checkpoint {self.checkpoint}: the fit begins anew.")
+            screen.note(f"There is no checkpoint {self.checkpoint}: this is a new fit.")
             return None
         before = bochner.read_header(self.checkpoint).summary.get("settings")
         if before != self.settings:
             changed = [k for k in self.settings if (before or {}).get(k) != self.settings[k]]
             raise ValueError(
                 f"--resume needs the options of the run that was interrupted; these differ: "
-                f"{', '.join(changed)}. Give the same ones, or leave --resume to begin anew."
+                f"{', '.join(changed)}. Give the same ones, or leave --resume out to start again."
             )
         return bochner.load(self.checkpoint)
 
@@ -227,7 +225,7 @@ class FitCommand:
         if not self.checkpoint.exists():
             return screen.error("interrupted before anything was learned.", INTERRUPTED)
         return screen.error(
-            f"interrupted. What was learned is in {self.checkpoint}; go on by the same command "
+            f"interrupted. What was learned is in {self.checkpoint}; continue by the same command "
             "with --resume.",
             INTERRUPTED,
         )
@@ -237,9 +235,10 @@ class FitCommand:
             with closing(self._open("test", screen)) as source:
                 return evaluate_model(model, source).scores
         except ValueError as error:
-            raise ValueError(f"{self.out} is fitted, but not judged. {error}") from error
+            raise ValueError(f"{self.out} was saved, but not tested. {error}") from error
         except KeyboardInterrupt:
-            raise screen.error(f"interrupted; {self.out} is fitted.", INTERRUPTED) from None
+            text = f"interrupted; {self.out} was saved, but not tested."
+            raise screen.error(text, INTERRUPTED) from None
 
     def _summary(self, choice: TaskChoice, source: FileSource, seconds: float) -> dict[str, Any]:
         return {

@@ -20,7 +20,7 @@ def require_page(path: Path) -> None:
     """Raise if a report cannot be written, before the work begins."""
     require()
     if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"The page is HTML, so its name ends in .html; got {path}.")
+        raise ValueError(f"A report is an HTML page: its name must end in .html; got {path}.")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"There is no directory {path.parent}; make it first.")
 
@@ -30,7 +30,7 @@ def model_report(
 ) -> Report:
     """Return the report of one model on rows with known targets."""
     if result.predictions is None:
-        raise ValueError("There is no page for novelty detectors; leave --report.")
+        raise ValueError("There are no reports of novelty detectors; leave --report out.")
     seconds = fitted.header.summary.get("total_seconds")
     run = Run.described(fitted.model, result.predictions, seconds=seconds)
     digests = {"model": fitted.header.digest}

@@ -1,4 +1,4 @@
-"""Reading of data and model files as the options of a command say."""
+"""Read data and model files as the options of a command say."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def require_files(data: list[str], purpose: str) -> None:
     """Raise for standard input where training and test rows are read in two passes."""
     if "-" in data:
         raise ValueError(
-            f"Standard input can be read only once, but {purpose} reads rows to learn from, then "
-            "rows to judge by. Put the rows into a file and give its name."
+            f"Standard input can be read only once, but {purpose} reads training rows, then test "
+            "rows. Put the rows into a file and give its name."
         )
 
 
@@ -225,7 +225,7 @@ def load_model(path: Path) -> LoadedModel:
     model = load(path)
     if not hasattr(model, "predict") or not header.columns:
         raise ValueError(
-            f"{path} holds a {header.model}, which predicts nothing; the command line takes models "
-            "that `bochner fit` writes."
+            f"{path} holds a {header.model}, which has no predictions; the command line takes "
+            "models that `bochner fit` writes."
         )
     return LoadedModel(model, header, schema_of(model))

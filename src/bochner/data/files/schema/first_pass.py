@@ -309,6 +309,5 @@ def _require_rows(rows: int, parsing: Parsing, tally: Tally) -> None:
         files = ", ".join(table.name for table in parsing.tables[:3])
         why = f" All {tally.bad} rows were malformed: {tally.first[0]}" if tally.bad else ""
         raise ValueError(
-            f"There must be at least one row to learn from; {files} has none.{why} Give a file "
-            "with rows."
+            f"There must be at least one row; {files} has none.{why} Give a file with rows."
         )
