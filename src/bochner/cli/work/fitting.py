@@ -118,9 +118,6 @@ class _EndStatus:
         self.status.stop()
 
 
-Part = Literal["train", "test"]
-
-
 @dataclass(frozen=True)
 class FitCommand:
     """The options of `bochner fit`."""
@@ -148,11 +145,11 @@ class FitCommand:
         model = self._model(choice, unfinished)
         self._learn(model, source, screen)
         summary = self._summary(choice, source, perf_counter() - began)
-        self._save(model, summary)
+        bochner.save(model, self.out, summary=summary)
         self.checkpoint.unlink(missing_ok=True)
         if self.test > 0:  # after saving: an error in the test rows does not lose the fit
             summary["scores"] = self._evaluate(model, screen)
-            self._save(model, summary)
+            bochner.save(model, self.out, summary=summary)
         screen.result(*self._result(model, summary))
 
     @property
@@ -172,13 +169,10 @@ class FitCommand:
             "parameters": {name: repr(value) for name, value in sorted(fixed.items())},
         } | self.options.settings()
 
-    def _open(self, part: Part, screen: Screen) -> FileSource:
-        return self.options.open(
-            self.data, screen, split=self._split(part), memory=self.parameters.get("memory_budget")
-        )
-
-    def _split(self, part: Part) -> Split | None:
-        return Split(part, self.test, self.seed) if self.test > 0 else None
+    def _open(self, part: Literal["train", "test"], screen: Screen) -> FileSource:
+        split = Split(part, self.test, self.seed) if self.test > 0 else None
+        memory = self.parameters.get("memory_budget")
+        return self.options.open(self.data, screen, split=split, memory=memory)
 
     def _unfinished(self, screen: Screen) -> Any:
         """Return the model of the checkpoint, None without --resume or without a checkpoint."""
@@ -251,9 +245,6 @@ class FitCommand:
             "scores": {},
             "command": self.command,
         }
-
-    def _save(self, model: Any, summary: dict[str, Any]) -> None:
-        bochner.save(model, self.out, summary=summary)
 
     def _result(self, model: Any, summary: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         size = self.out.stat().st_size

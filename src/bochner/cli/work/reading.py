@@ -41,20 +41,11 @@ class DataOptions:
         """Open training files; one pass with a progress bar finds their schema."""
         with ReadingBar(screen) as bar:
             source = open_source(
-                data if len(data) > 1 else data[0],
-                _one_or_several(self.target),
-                self.weight,
-                columns=self.columns or None,
-                drop=self.drop,
-                categorical=self.categorical,
-                missing=self.missing,
-                on_error=self.on_error,
-                format=self.format,
-                header=self.header,
-                split=split,
-                memory=memory,
-                progress=bar,
-            )
+                data, _one_or_several(self.target), self.weight,
+                columns=self.columns or None, drop=self.drop, categorical=self.categorical,
+                missing=self.missing, on_error=self.on_error, format=self.format,
+                header=self.header, split=split, memory=memory, progress=bar,
+            )  # fmt: skip
         report_skipped(source, screen)
         report_unnamed(source, screen)
         return source
@@ -103,14 +94,9 @@ def open_like(
     """Open new files with the schema of a model."""
     with ReadingBar(screen) as bar:
         return open_source(
-            data if len(data) > 1 else data[0],
-            schema=schema,
-            keep=keep,
-            on_error=on_error,
-            format=format,
-            split=split,
+            data, schema=schema, keep=keep, on_error=on_error, format=format, split=split,
             progress=bar,
-        )
+        )  # fmt: skip
 
 
 def require_files(data: list[str], purpose: str) -> None:
