@@ -8,13 +8,13 @@ from typing import Any
 PACKAGES = ("matplotlib", "jinja2")
 
 
-def require() -> None:
+def require(packages: tuple[str, ...] = PACKAGES) -> None:
     """Raise an ImportError that names the extra if a package for reports is missing."""
-    missing = [name for name in PACKAGES if find_spec(name) is None]
+    missing = [name for name in packages if find_spec(name) is None]
     if missing:
         raise ImportError(
-            f"A report needs {' and '.join(missing)}, which this Python does not have. The extra "
-            "'report' brings them: pip install 'bochner[report]'"
+            f"Reports and displays need {' and '.join(packages)}; not installed: "
+            f"{' and '.join(missing)}. Install with pip install 'bochner[report]'."
         )
 
 
@@ -22,7 +22,7 @@ def axes_or_new(given: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any:
     """Return the given axes, or those of a new pyplot figure."""
     if given is not None:
         return given
-    require()
+    require(("matplotlib",))
     from matplotlib import pyplot as plt
 
     _, ax = plt.subplots(figsize=size, layout="constrained")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.report.axes import axes_or_new, plain_numbers
+from bochner.report.pictures import evenly_spaced
 
 MOST_POINTS = 240
 Quantity = Literal["seconds", "rows", "step", "pass_"]
@@ -52,7 +53,7 @@ class HistoryDisplay:
         name = type(estimator).__name__ if name is None else name
         history = getattr(estimator, "history_", None)
         if history is None:
-            raise ValueError(f"{name} has no history_. Fit it before it is drawn.")
+            raise ValueError(f"{name} has no history_. Fit it first.")
         return cls({name: history}).plot(ax=ax, against=against)
 
     @classmethod
@@ -84,7 +85,8 @@ class HistoryDisplay:
         known = known[_first_known(y[known]) :]
         if loss == "held_out_loss":  # repeated until the next evaluation
             known = known[np.diff(y[known], prepend=np.nan) != 0]
-        return _thinned(x[known]), _thinned(y[known])
+        known = known[evenly_spaced(len(known), MOST_POINTS)]
+        return x[known], y[known]
 
     def plot(self, ax: Any = None, against: Quantity = "seconds") -> HistoryDisplay:
         """Draw the curves, that of training rows as a thin line; return self."""
@@ -137,13 +139,6 @@ def _set_scale(ax: Any, losses: Sequence[float]) -> None:
         ax.set_yscale("symlog", linthresh=min(positive))
         ax.set_ylim(bottom=-0.3 * min(positive))
     plain_numbers(ax.yaxis)
-
-
-def _thinned(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    if len(values) <= MOST_POINTS:
-        return values
-    places = np.unique(np.linspace(0, len(values) - 1, MOST_POINTS).astype(np.int64))
-    return np.asarray(values[places])
 
 
 def _label(name: str) -> str:

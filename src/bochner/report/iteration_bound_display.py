@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.report.axes import axes_or_new
 from bochner.spectra.iterations import IterationBound
 
 MOST_LINES = 10
@@ -24,7 +25,7 @@ class IterationBoundDisplay:
     Attributes
     ----------
     ax_, figure_
-        After `plot`, the axes and the figure.
+        The axes and the figure, after `plot`.
 
     Examples
     --------
@@ -40,7 +41,7 @@ class IterationBoundDisplay:
 
     def plot(self, k: int = 160, ax: Any = None) -> IterationBoundDisplay:
         """Plot at most 10 targets, without and with k eigenvectors; return the display."""
-        bound, ax = self.bound, _new_axes() if ax is None else ax
+        bound, ax = self.bound, axes_or_new(ax, (7.0, 4.2))
         k = min(k, len(bound.values) - 1)
         _draw(ax, bound.plain, PLAIN, "gradient descent")
         label = f"preconditioned with k = {k} eigenvectors"
@@ -55,16 +56,6 @@ class IterationBoundDisplay:
         ax.legend(frameon=False, loc="upper left")
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _new_axes() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "Drawing needs matplotlib, which is not installed: pip install 'bochner[report]'."
-        ) from error
-    return pyplot.subplots(figsize=(7.0, 4.2), layout="constrained")[1]
 
 
 def _draw(ax: Any, numbers: NDArray[np.float64], color: str, label: str) -> None:

@@ -49,11 +49,6 @@ class Score:
         return f"{self.value:.4g}"
 
 
-def best(scores: Sequence[Score]) -> Score | None:
-    """Return the best of several scores of the same name, None if there are none."""
-    return min(scores, key=lambda score: score.rank, default=None)
-
-
 class Predictions(ABC):
     """True and predicted values of the same rows; the subclasses score and draw them."""
 
@@ -71,6 +66,14 @@ class Predictions(ABC):
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    def _set(self, **values: Any) -> None:
+        """Replace the fields of a frozen record by checked ones."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _mean(self, values: NDArray[Any]) -> float:
+        return float(np.average(values, weights=self.weight))
 
 
 def column(name: str, values: Any, rows: int | None = None) -> NDArray[Any]:
@@ -114,8 +117,8 @@ class LabelPredictions(Predictions):
 
     Examples
     --------
-    >>> said = LabelPredictions(["no", "yes", "yes"], ["no", "yes", "no"])
-    >>> [f"{score.name} {score}" for score in said.scores()]
+    >>> found = LabelPredictions(["no", "yes", "yes"], ["no", "yes", "no"])
+    >>> [f"{score.name} {score}" for score in found.scores()]
     ['error 0.3333', 'balanced accuracy 0.75']
     """
 
@@ -128,32 +131,27 @@ class LabelPredictions(Predictions):
     weight: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
-        rows = len(column("truth", self.truth))
         truth = column("truth", self.truth)
-        predicted = column("predicted", self.predicted, rows)
-        classes = _labels(truth, predicted, self.classes)
-        values: dict[str, Any] = {"truth": truth, "predicted": predicted, "classes": classes}
+        predicted = column("predicted", self.predicted, len(truth))
+        if self.classes is None:
+            classes = np.unique(np.concatenate([truth, predicted]))
+        else:
+            classes = column("classes", self.classes)
         if self.probabilities is not None:
-            shape = (rows, len(classes))
-            values["probabilities"] = matrix("probabilities", self.probabilities, shape)
-        values["weight"] = weights(self.weight, rows)
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+            shape = (len(truth), len(classes))
+            self._set(probabilities=matrix("probabilities", self.probabilities, shape))
+        weight = weights(self.weight, len(truth))
+        self._set(truth=truth, predicted=predicted, classes=classes, weight=weight)
 
     def scores(self) -> tuple[Score, ...]:
         """Return error and balanced accuracy; with probabilities also log loss and ROC AUC."""
         from sklearn.metrics import recall_score
 
-        error = float(np.average(self.truth != self.predicted, weights=self.weight))
-        present = np.unique(self.truth)
+        error = self._mean(self.truth != self.predicted)
         balanced = recall_score(
-            self.truth,
-            self.predicted,
-            labels=present,
-            average="macro",
-            sample_weight=self.weight,
-            zero_division=0.0,
-        )
+            self.truth, self.predicted, labels=np.unique(self.truth), average="macro",
+            sample_weight=self.weight, zero_division=0.0,
+        )  # fmt: skip
         found = (Score("error", error), Score("balanced accuracy", float(balanced), "higher"))
         return found if self.probabilities is None else (*found, *self._of_probabilities())
 
@@ -166,7 +164,7 @@ class LabelPredictions(Predictions):
         known = places >= 0
         likelihood = np.where(known, probabilities[np.arange(len(places)), places], 0.0)
         loss = -np.log(np.clip(likelihood, np.finfo(np.float64).eps, 1.0))
-        found = (Score("log loss", float(np.average(loss, weights=self.weight))),)
+        found = (Score("log loss", self._mean(loss)),)
         if len(self.classes) != 2 or len(np.unique(places[known])) != 2 or not known.all():
             return found
         area = roc_auc_score(places, probabilities[:, 1], sample_weight=self.weight)
@@ -179,12 +177,6 @@ class LabelPredictions(Predictions):
             return (counts,)
         right = _places(self.truth, self.classes)
         return (counts, calibration(right, self.probabilities, self.classes, name))
-
-
-def _labels(truth: NDArray[Any], predicted: NDArray[Any], classes: Any) -> NDArray[Any]:
-    if classes is not None:
-        return column("classes", classes)
-    return np.unique(np.concatenate([truth, predicted]))
 
 
 def _places(truth: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
@@ -210,8 +202,8 @@ class NumberPredictions(Predictions):
 
     Examples
     --------
-    >>> said = NumberPredictions([1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
-    >>> [f"{score.name} {score}" for score in said.scores()]
+    >>> found = NumberPredictions([1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
+    >>> [f"{score.name} {score}" for score in found.scores()]
     ['RMSE 0.5774', 'mean absolute error 0.3333', 'R² 0.5']
     """
 
@@ -228,10 +220,8 @@ class NumberPredictions(Predictions):
         deviation = self.deviation
         if deviation is not None:
             deviation = column("deviation", deviation, len(truth)).astype(np.float64)
-        values = {"truth": truth, "predicted": predicted, "deviation": deviation}
-        values["weight"] = weights(self.weight, len(truth))
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        weight = weights(self.weight, len(truth))
+        self._set(truth=truth, predicted=predicted, deviation=deviation, weight=weight)
 
     def scores(self) -> tuple[Score, ...]:
         """Return RMSE, mean absolute error and R²; with deviations also the log likelihood."""
@@ -250,9 +240,6 @@ class NumberPredictions(Predictions):
         deviation = np.maximum(self.deviation, np.finfo(np.float64).tiny)
         surprise = 0.5 * (error / deviation) ** 2 + np.log(deviation) + 0.5 * math.log(2 * math.pi)
         return (Score("negative log likelihood", self._mean(surprise)),)
-
-    def _mean(self, values: NDArray[Any]) -> float:
-        return float(np.average(values, weights=self.weight))
 
     def pictures(self, name: str) -> tuple[Picture, ...]:
         """Return the residuals; with deviations also the coverage of intervals."""
@@ -284,8 +271,8 @@ class QuantilePredictions(Predictions):
 
     Examples
     --------
-    >>> said = QuantilePredictions([1.0, 2.0], [[0.0, 2.0], [1.0, 3.0]], [0.1, 0.9])
-    >>> [f"{score.name} {score}" for score in said.scores()]
+    >>> found = QuantilePredictions([1.0, 2.0], [[0.0, 2.0], [1.0, 3.0]], [0.1, 0.9])
+    >>> [f"{score.name} {score}" for score in found.scores()]
     ['mean pinball loss 0.1', 'coverage off by 0.2']
     """
 
@@ -300,21 +287,19 @@ class QuantilePredictions(Predictions):
         truth = column("truth", self.truth).astype(np.float64)
         quantiles = np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64))
         predicted = matrix("predicted", self.predicted, (len(truth), len(quantiles)))
-        values: dict[str, Any] = {"truth": truth, "quantiles": quantiles, "predicted": predicted}
-        values["weight"] = weights(self.weight, len(truth))
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        weight = weights(self.weight, len(truth))
+        self._set(truth=truth, quantiles=quantiles, predicted=predicted, weight=weight)
 
     def scores(self) -> tuple[Score, ...]:
         """Return the mean pinball loss, and the error of the coverage of the outer quantiles."""
         tau = np.asarray(self.quantiles)
         error = self.truth[:, None] - self.predicted
         loss = np.maximum(tau * error, (tau - 1) * error).mean(axis=1)
-        found = (Score("mean pinball loss", float(np.average(loss, weights=self.weight))),)
+        found = (Score("mean pinball loss", self._mean(loss)),)
         if len(tau) < 2:
             return found
         inside = (self.predicted[:, 0] <= self.truth) & (self.truth <= self.predicted[:, -1])
-        off = abs(float(np.average(inside, weights=self.weight)) - (tau[-1] - tau[0]))
+        off = abs(self._mean(inside) - (tau[-1] - tau[0]))
         return (*found, Score("coverage off by", float(off)))
 
     def pictures(self, name: str) -> tuple[Picture, ...]:

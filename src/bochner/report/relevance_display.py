@@ -55,8 +55,8 @@ class RelevanceDisplay:
         tuned = getattr(estimator, "tuning_", None)
         if tuned is None:
             raise ValueError(
-                f"{type(estimator).__name__} has learned no scales, so it knows no relevance. Fit "
-                "it with scales='learn'."
+                f"{type(estimator).__name__} has learned no scales, so it has no relevance. Fit it "
+                "with scales='learn'."
             )
         names = getattr(estimator, "feature_names_in_", None) if names is None else names
         return cls(tuned.relevance, tuned.relevance_deviation, names).plot(ax=ax, most=most)

@@ -19,7 +19,7 @@ from bochner.report.data_summary import DataSummary
 from bochner.report.error_against_time_display import ErrorAgainstTimeDisplay
 from bochner.report.history_display import HistoryDisplay
 from bochner.report.pictures import Picture, as_svg, drawing, shortened
-from bochner.report.predictions import Score, best
+from bochner.report.predictions import Score
 from bochner.report.run import Run
 from bochner.wording import amount, counted, duration, number
 
@@ -163,9 +163,11 @@ def _leaders(runs: Sequence[Run]) -> set[Score]:
     """Return the best score of each name, if there are several runs."""
     if len(runs) < 2:
         return set()
-    names = _score_names(runs)
-    of_name = ([s for run in runs for s in run.scores if s.name == name] for name in names)
-    return {found for scores in of_name if (found := best(scores)) is not None}
+    best: dict[str, Score] = {}
+    for score in (score for run in runs for score in run.scores):
+        if score.name not in best or score.beats(best[score.name]):
+            best[score.name] = score
+    return set(best.values())
 
 
 def target(data: DataSummary) -> Picture | None:
