@@ -75,9 +75,13 @@ def demo(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Learn a wave in the plane from one pass over noisy rows, and draw it beside the truth."""
-    _require_pictures()
     from rich.console import Console
 
+    from bochner.report import require
+
+    screen = Screen(as_json=False, quiet=quiet)
+    with screen.report_errors():
+        require()
     from bochner.cli.work.surfaces import draw
 
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
@@ -88,22 +92,12 @@ def demo(
     if fit.interrupted:
         console.print("Interrupted, so this is what was learned so far; no picture was drawn.")
         raise typer.Exit(INTERRUPTED)
-    with Screen(as_json=False, quiet=quiet).report_errors():
+    with screen.report_errors():
         draw(fit.model.predict, f"learned from {rows:,} noisy rows", out)
         console.print(f"  picture         {out}")
         page = out.with_suffix(".html") if report is None else report
         _write_page(fit, test, seed, page)
         console.print(f"  report          {page}")
-
-
-def _require_pictures() -> None:
-    from bochner.report import require
-
-    try:
-        require()
-    except ImportError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
 
 
 def _learn(rows: int, seed: int, quiet: bool) -> DemoFit:

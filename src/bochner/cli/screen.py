@@ -53,7 +53,8 @@ class Screen:
     def result(self, record: dict[str, Any], lines: list[str]) -> None:
         """Print the result: the record as JSON, or the lines."""
         if self.as_json:
-            typer.echo(json.dumps(plain(record | self._notes()), ensure_ascii=False))
+            notes = {"notes": self.notes} if self.notes else {}
+            typer.echo(json.dumps(plain(record | notes), ensure_ascii=False))
         elif not self.quiet:
             for line in lines:
                 typer.echo(line)
@@ -62,9 +63,6 @@ class Screen:
         """Raise if rows and a JSON record would both go to standard output."""
         if self.as_json and out == "-":
             raise ValueError("--json and - both use standard output: give a file name, not -.")
-
-    def _notes(self) -> dict[str, Any]:
-        return {"notes": self.notes} if self.notes else {}
 
     def error(self, text: str, code: int = FAILED) -> typer.Exit:
         """Print an error and return the exception that ends the command."""

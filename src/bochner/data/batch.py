@@ -57,8 +57,9 @@ class Batch(Validated):
         """Stack batches in order."""
         if len(batches) == 1:
             return batches[0]
+        rows = [b.X for b in batches]
         return Batch(
-            _stack_rows([b.X for b in batches]),
+            sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows),
             _stack([b.y for b in batches]),
             np.concatenate([b.index for b in batches]),
             _stack([b.weight for b in batches]),
@@ -68,10 +69,6 @@ class Batch(Validated):
 def _stack(parts: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
     given = [part for part in parts if part is not None]
     return np.concatenate(given) if given else None
-
-
-def _stack_rows(parts: Sequence[Rows]) -> Rows:
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
 def make_batch(X: Any, y: Any, weight: Any, first_row: int = 0, where: str = "X") -> Batch:

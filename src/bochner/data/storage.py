@@ -131,7 +131,8 @@ class ArrayStore:
     def put(self, array: Any) -> Any | None:
         """Return the array, a mapped copy of it, or None if neither memory nor disk has room."""
         dense = isinstance(array, np.ndarray)
-        size = array.nbytes if dense else _csr_bytes(array)
+        parts = (array,) if dense else (array.data, array.indices, array.indptr)
+        size = sum(part.nbytes for part in parts)
         if self.used + size <= self.memory:
             self.used += size
             return array
@@ -219,10 +220,6 @@ def disk_full_error(error: OSError, size: int) -> OSError:
         "far; they were removed. Set the environment variable TMPDIR to a folder on a larger disk, "
         "or give keep='no' to parse the files again in each pass.",
     )
-
-
-def _csr_bytes(rows: Any) -> int:
-    return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
 
 
 def _free_disk() -> int:

@@ -135,7 +135,7 @@ class Report:
             "shown": list(self.data.columns[:MOST_COLUMNS]),
             "runs": runs,
             "best": good[0] if good else None,
-            "score_names": _score_names(good),
+            "score_names": list(dict.fromkeys(s.name for run in good for s in run.scores)),
             "leaders": _leaders(good),
             "target_picture": target(self.data),
             "methods_picture": methods(good) if len(good) > 1 else None,
@@ -153,10 +153,6 @@ def _pictures(run: Run, place: int) -> tuple[Picture, ...]:
 def _rank(run: Run) -> tuple[bool, bool, float]:
     score = run.scores[0].rank if run.scores else 0.0
     return run.error is not None, not run.scores, score
-
-
-def _score_names(runs: Sequence[Run]) -> list[str]:
-    return list(dict.fromkeys(score.name for run in runs for score in run.scores))
 
 
 def _leaders(runs: Sequence[Run]) -> set[Score]:
