@@ -91,8 +91,8 @@ class Screen:
 def as_options(text: str) -> str:
     """Return an error message with parameters written as options.
 
-    >>> as_options("Say missing='own', or drop=['a'].")
-    'Say --missing own, or --drop a.'
+    >>> as_options("Give missing='own', or drop=['a'].")
+    'Give --missing own, or --drop a.'
     """
     text = text.replace("header=True", "--header yes").replace("header=False", "--header no")
     return PARAMETER.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)

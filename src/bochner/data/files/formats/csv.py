@@ -181,15 +181,15 @@ class RowReader:
             flags[row] = self._read_exactly(text, starts[row], stops[row], numbers[row])
         lines = some.lines[found == len(self.layout.places)]
         rows = ParsedRows(numbers, lines, starts[:, count:], stops[:, count:], (), 0)
-        torn, wrong = len(some) - len(starts), np.flatnonzero(flags != WHOLE)
-        if not torn and not len(wrong):
+        uneven, wrong = len(some) - len(starts), np.flatnonzero(flags != WHOLE)
+        if not uneven and not len(wrong):
             return rows
-        bad = self._torn(some, found) + [
-            self._wrong(text, int(lines[row]), flags[row] - WRONG, starts[row], stops[row])
+        bad = self._bad_records(some, found) + [
+            self._bad_number(text, int(lines[row]), flags[row] - WRONG, starts[row], stops[row])
             for row in wrong[:BAD_SHOWN]
         ]
         bad.sort(key=lambda row: row.line)
-        return rows.select(flags == WHOLE, bad[:BAD_SHOWN], torn + len(wrong))
+        return rows.select(flags == WHOLE, bad[:BAD_SHOWN], uneven + len(wrong))
 
     def _read_exactly(
         self, text: Bytes, starts: Bounds, stops: Bounds, out: NDArray[np.float64]
@@ -202,19 +202,22 @@ class RowReader:
                 return WRONG + j
         return WHOLE
 
-    def _torn(self, some: Records, found: NDArray[np.int32]) -> list[BadRow]:
+    def _bad_records(self, some: Records, found: NDArray[np.int32]) -> list[BadRow]:
+        """Describe records of too many or too few fields, or with text after a closing quote."""
         columns = len(self.layout.places)
-        torn = np.flatnonzero(found != columns)[:BAD_SHOWN]
-        return [self._torn_row(int(some.lines[k]), int(found[k])) for k in torn]
+        uneven = np.flatnonzero(found != columns)[:BAD_SHOWN]
+        return [self._bad_record(int(some.lines[k]), int(found[k])) for k in uneven]
 
-    def _torn_row(self, line: int, found: int) -> BadRow:
+    def _bad_record(self, line: int, found: int) -> BadRow:
         names = self.layout.dialect.names
         if found >= 0:
             return BadRow(self.name, line, None, _fields(len(names)), _fields(found))
         column = names[-1 - found] if -1 - found < len(names) else None
         return BadRow(self.name, line, column, "a delimiter after the closing quote", "text")
 
-    def _wrong(self, text: Bytes, line: int, column: int, starts: Bounds, stops: Bounds) -> BadRow:
+    def _bad_number(
+        self, text: Bytes, line: int, column: int, starts: Bounds, stops: Bounds
+    ) -> BadRow:
         name = self.layout.names[column]
         cell = content(text, starts[column], stops[column])
         return BadRow(self.name, line, name, expected_number(cell), quoted_cell(cell))

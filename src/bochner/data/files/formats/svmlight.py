@@ -76,21 +76,21 @@ class SparseReader:
         data, flags = self._numbers(text, found.values)
         sizes = np.diff(found.ends, prepend=0)
         lines = some.lines[found.held == ROW]
-        torn = np.flatnonzero(found.held < 0)
+        bad_records = np.flatnonzero(found.held < 0)
         rows = _ParsedSparseRows(labels, data, found.indices, sizes, lines, (), 0)
-        if not (len(torn) or label_flags.any() or flags.any()):
+        if not (len(bad_records) or label_flags.any() or flags.any()):
             return rows
         keep = label_flags == WHOLE
         keep[np.searchsorted(found.ends, np.flatnonzero(flags), side="right")] = False
-        bad = self._torn(text, some, found, torn)
+        bad = self._bad_records(text, some, found, bad_records)
         bad += [
-            self._wrong(text, found, row, int(lines[row]), bool(label_flags[row]))
+            self._bad_number(text, found, row, int(lines[row]), bool(label_flags[row]))
             for row in np.flatnonzero(~keep)[:BAD_SHOWN]
         ]
         bad.sort(key=lambda row: row.line)
         entries = np.repeat(keep, sizes)
         data, indices = data[entries], found.indices[entries]
-        n_bad = len(torn) + int(np.count_nonzero(~keep))
+        n_bad = len(bad_records) + int(np.count_nonzero(~keep))
         return _ParsedSparseRows(
             labels[keep], data, indices, sizes[keep], lines[keep], bad[:BAD_SHOWN], n_bad
         )
@@ -103,18 +103,18 @@ class SparseReader:
             flags[k] = WHOLE if np.isfinite(out[k, 0]) else 1
         return out[:, 0], flags
 
-    def _torn(
-        self, text: Bytes, some: Records, found: IndexValuePairs, torn: NDArray[np.intp]
+    def _bad_records(
+        self, text: Bytes, some: Records, found: IndexValuePairs, bad_records: NDArray[np.intp]
     ) -> list[BadRow]:
         bad = []
-        for k in torn[:BAD_SHOWN]:
+        for k in bad_records[:BAD_SHOWN]:
             rest = text[found.places[k] : min(found.places[k] + 60, some.stops[k])].tobytes()
             token = (rest.split() or [b""])[0]
             expected = EXPECTED[int(found.held[k])]
             bad.append(BadRow(self.name, int(some.lines[k]), None, expected, quoted_cell(token)))
         return bad
 
-    def _wrong(
+    def _bad_number(
         self, text: Bytes, found: IndexValuePairs, row: int, line: int, label: bool
     ) -> BadRow:
         """Describe a row whose label or one of whose values is not a number."""

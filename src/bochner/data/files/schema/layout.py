@@ -133,7 +133,7 @@ class _ColumnNames:
         double = [name for name in dict.fromkeys(table.names) if table.names.count(name) > 1]
         if double:
             raise ValueError(
-                f"Columns must have names of their own, but {table.name} has more than one "
+                f"Columns must have different names, but {table.name} has more than one "
                 f"{quoted(double)}. Rename them in the file."
             )
 

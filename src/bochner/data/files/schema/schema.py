@@ -181,8 +181,8 @@ class Vocabulary:
 
     def _place(self, text: str) -> int:
         if not self.open:
-            meant = (_as_number(text) if self._numeric else None) or text
-            return self.places.get(meant, self._beyond)
+            canonical = (_as_number(text) if self._numeric else None) or text
+            return self.places.get(canonical, self._beyond)
         place = self.places.setdefault(text, len(self.places))
         if place >= MOST_CATEGORIES:
             raise ValueError(
@@ -198,10 +198,10 @@ class Vocabulary:
         """
         texts = [text for text in self.places if text != MISSING_TEXT]
         numeric = all(_as_number(text) is not None for text in texts)
-        meant = [str(_as_number(t) or t) if numeric else t for t in self.places]
-        categories = tuple(sorted(set(meant)))
+        canonical = [str(_as_number(t) or t) if numeric else t for t in self.places]
+        categories = tuple(sorted(set(canonical)))
         place = {text: number for number, text in enumerate(categories)}
-        return categories, np.array([place[text] for text in meant], np.int64)
+        return categories, np.array([place[text] for text in canonical], np.int64)
 
 
 def _as_number(text: str) -> str | None:
