@@ -29,6 +29,11 @@ _data = partial(typer.Option, rich_help_panel="Data")
 _learning = partial(typer.Option, rich_help_panel="Learning")
 _output = partial(typer.Option, rich_help_panel="Output")
 
+
+def _component(help: str, names: tuple[str, ...]) -> Any:
+    return _learning(metavar="NAME", help=help, autocompletion=complete_from(names))
+
+
 Data = Annotated[
     list[str],
     typer.Argument(
@@ -86,34 +91,10 @@ TaskOption = Annotated[
         "regression; without a target, novelty.",
     ),
 ]  # fmt: skip
-Kernel = Annotated[
-    str,
-    _learning(
-        metavar="NAME", help="Such as gaussian, laplacian, matern.",
-        autocompletion=complete_from(KERNELS),
-    ),
-]  # fmt: skip
-Solver = Annotated[
-    str,
-    _learning(
-        metavar="NAME", help="Such as eigenpro, nystroem, dsg, cdsg, cg, direct.",
-        autocompletion=complete_from(SOLVERS),
-    ),
-]  # fmt: skip
-Features = Annotated[
-    str,
-    _learning(
-        metavar="NAME", help="Such as centers, fourier, binning.",
-        autocompletion=complete_from(FEATURES),
-    ),
-]  # fmt: skip
-Loss = Annotated[
-    str | None,
-    _learning(
-        metavar="NAME", help="Such as softmax, squared, huber, hinge.",
-        autocompletion=complete_from(LOSSES),
-    ),
-]  # fmt: skip
+Kernel = Annotated[str, _component("Such as gaussian, laplacian, matern.", KERNELS)]
+Solver = Annotated[str, _component("Such as eigenpro, nystroem, dsg, cdsg, cg, direct.", SOLVERS)]
+Features = Annotated[str, _component("Such as centers, fourier, binning.", FEATURES)]
+Loss = Annotated[str | None, _component("Such as softmax, squared, huber, hinge.", LOSSES)]
 ScaleOption = Annotated[Scale, _learning("--scale", help="How columns are scaled.")]
 Quantiles = Annotated[
     Shares | None, _learning(parser=shares, metavar="SHARES", help="Such as 0.05,0.5,0.95.")
