@@ -61,11 +61,7 @@ class DenseBasis(Basis):
         yield start, stop
 
     def columns(
-        self,
-        code: Code,
-        start: int = 0,
-        stop: int | None = None,
-        out: NDArray[Any] | None = None,
+        self, code: Code, start: int = 0, stop: int | None = None, out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
         """Return the functions start, ..., stop - 1 at all rows, (rows, functions)."""
         shape = (code.shape[0], self.end(stop) - start)
@@ -163,13 +159,7 @@ class DenseBasis(Basis):
         add_row_products(block, np.arange(len(out)), 0, weights, out)
 
     def _projected(
-        self,
-        code: Code,
-        G: NDArray[Any],
-        first: int,
-        shape: tuple[int, int],
-        top: int,
-        bottom: int,
+        self, code: Code, G: NDArray[Any], first: int, shape: tuple[int, int], top: int, bottom: int
     ) -> NDArray[Any]:
         out = np.empty(shape, code.dtype)
         tile, values = padded(code, top, bottom), padded(G, top, bottom)

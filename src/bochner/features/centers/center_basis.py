@@ -130,11 +130,7 @@ class CenterBasis(DenseBasis):
             self.against.fill(code, start, stop, out)
 
     def columns(
-        self,
-        code: Any,
-        start: int = 0,
-        stop: int | None = None,
-        out: NDArray[Any] | None = None,
+        self, code: Any, start: int = 0, stop: int | None = None, out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
         """Return k(x_i, c_j) for j = start, ..., stop - 1; threads share rows and columns."""
         if out is not None:

@@ -103,11 +103,7 @@ def _proposed(left: NDArray[np.float64], rng: Random) -> NDArray[np.int64]:
 
 
 def _accepted(
-    kernel: Kernel,
-    rows: Any,
-    factor: NDArray[np.float32],
-    proposed: NDArray[np.int64],
-    rng: Random,
+    kernel: Kernel, rows: Any, factor: NDArray[np.float32], proposed: NDArray[np.int64], rng: Random
 ) -> NDArray[np.int64]:
     """Return the proposals that single draws would have accepted, given those before them.
 

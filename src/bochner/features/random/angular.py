@@ -83,12 +83,7 @@ class HarmonicsBasis(DegreesBasis):
     """Legendre polynomials of the cosines of the angles to random points."""
 
     def __init__(
-        self,
-        kernel: Zonal,
-        size: int | None,
-        rows: Centring,
-        seed: int,
-        memory: int | None = None,
+        self, kernel: Zonal, size: int | None, rows: Centring, seed: int, memory: int | None = None
     ) -> None:
         coefficients = np.asarray(kernel.coefficients, np.float64)
         self.law = Degrees(coefficients / coefficients.sum())

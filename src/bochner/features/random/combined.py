@@ -127,10 +127,7 @@ class SumBasis(CombinedBasis):
     scales: list[float]
 
     def __init__(
-        self,
-        parts: Sequence[RandomBasis],
-        factors: Sequence[float],
-        size: int | None,
+        self, parts: Sequence[RandomBasis], factors: Sequence[float], size: int | None
     ) -> None:
         super().__init__(parts, size)
         self.turn = lcm(*(part.atom for part in parts))
