@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, ClassVar, Self
@@ -69,7 +68,7 @@ class Component:
             if name not in known:
                 raise ValueError(
                     f"{type(self).__name__} has no parameter {name!r}; it has "
-                    f"{', '.join(inspect.signature(type(self)).parameters) or 'none'}."
+                    f"{', '.join(known) or 'none'}."
                 )
             if inner:
                 getattr(self, name).set_params(**{inner: value})

@@ -18,9 +18,9 @@ class Validated:
 def require_sound(sound: bool, what: str) -> None:
     """Raise ValueError if a record is not sound; `what` says what is wrong with it.
 
-    >>> require_sound(len([1, 2]) == 3, "its numbers are not as many as it says")
+    >>> require_sound(len([1, 2]) == 3, "it needs 3 numbers")
     Traceback (most recent call last):
-    ValueError: its numbers are not as many as it says
+    ValueError: it needs 3 numbers
     """
     if not sound:
         raise ValueError(what)

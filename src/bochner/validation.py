@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from bochner.compute.memory import memory_budget
-from bochner.records import require_sound
 
 FINITE = "a finite positive number"
 
@@ -32,7 +31,7 @@ def require_count(
     even: bool = False,
 ) -> None:
     """Require an integer from `least` to `most`, or one of the values in `also`."""
-    valid = _is_integer(value) and value >= least and (most is None or value <= most)
+    valid = is_integer(value) and value >= least and (most is None or value <= most)
     until = "on" if most is None else f"to {most}"
     kind = f"{_listed(also)}{'an even' if even else 'a whole'} number from {least} {until}"
     require(_is_one_of(value, also) or (valid and not (even and value % 2)), name, value, kind)
@@ -42,24 +41,24 @@ def require_positive(
     name: str, value: Any, kind: str = "a positive number", *, also: tuple[Any, ...] = ()
 ) -> None:
     """Require a finite number above 0, or one of the values in `also`."""
-    valid = _is_one_of(value, also) or (_is_number(value) and value > 0)
+    valid = _is_one_of(value, also) or (is_number(value) and value > 0)
     require(valid, name, value, f"{_listed(also)}{kind}")
 
 
 def require_not_negative(name: str, value: Any, kind: str = "a number from 0 on") -> None:
     """Require a finite number of at least 0."""
-    require(_is_number(value) and value >= 0, name, value, kind)
+    require(is_number(value) and value >= 0, name, value, kind)
 
 
 def require_fraction(name: str, value: Any) -> None:
     """Require a number strictly between 0 and 1."""
-    valid = _is_number(value) and 0 < value < 1
-    require(valid, name, value, "a number between 0 and 1, without them")
+    valid = is_number(value) and 0 < value < 1
+    require(valid, name, value, "a number above 0 and below 1")
 
 
 def require_at_most(name: str, value: Any, most: float) -> None:
     """Require a positive number of at most `most`."""
-    valid = _is_number(value) and 0 < value <= most
+    valid = is_number(value) and 0 < value <= most
     require(valid, name, value, f"a number above 0 and at most {most:g}")
 
 
@@ -76,7 +75,7 @@ def require_callables(name: str, value: Any) -> None:
 
 def require_jobs(value: Any) -> None:
     """Require a number of threads, or None or -1 for all cores."""
-    valid = value is None or (_is_integer(value) and (value == -1 or value >= 1))
+    valid = value is None or (is_integer(value) and (value == -1 or value >= 1))
     kind = "a positive number of threads, or None or -1 for all cores"
     require(valid, "n_jobs", value, kind)
 
@@ -89,7 +88,7 @@ def require_memory(value: Any) -> None:
 
 def require_batch_size(size: int) -> None:
     """Require batches of at least one row."""
-    require_sound(size >= 1, f"A batch must have at least one row; got size={size}.")
+    require(size >= 1, "The size of a batch", size, "at least one row")
 
 
 def seed_of(random_state: Any) -> int:
@@ -104,16 +103,20 @@ def seed_of(random_state: Any) -> int:
     return int(random_state)
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer, which True and False are not here."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite real number, which True and False are not here."""
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
 
 
 def _is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:
-    return any(value is choice or (type(value) is str and value == choice) for choice in choices)
+    if isinstance(value, str):
+        return value in choices
+    return any(value is choice for choice in choices)
 
 
 def _listed(also: tuple[Any, ...]) -> str:

@@ -234,7 +234,7 @@ def test_a_sample_has_distinct_rows_of_the_source_and_no_more_than_asked(make, k
 
 @every(SOURCES, PARTIAL, TRANSFORMED, GENERATED, FILES)
 def test_a_batch_has_at_least_one_row(make, kind):
-    with pytest.raises(ValueError, match="at least one row; got size=0"):
+    with pytest.raises(ValueError, match="at least one row; got 0"):
         next(make(kind).batches(0))
 
 
