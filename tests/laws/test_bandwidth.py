@@ -109,12 +109,12 @@ def test_without_targets_it_is_refused(use):
 
 
 def test_another_text_is_refused():
-    with pytest.raises(ValueError, match='"median" or "auto"'):
+    with pytest.raises(ValueError, match="'median' or 'auto'"):
         fitted(Gaussian("wide"))
 
 
 def test_composite_kernels_have_none():
-    with pytest.raises(ValueError, match="of which it is the whole kernel"):
+    with pytest.raises(ValueError, match="must be the whole kernel"):
         fitted(2.0 * Gaussian("auto"))
 
 

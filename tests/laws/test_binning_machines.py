@@ -315,7 +315,7 @@ def test_a_frame_with_text_just_works():
 
 
 def test_other_kernels_are_refused_by_a_sentence(table):
-    with pytest.raises(ValueError, match="law of pitches"):
+    with pytest.raises(ValueError, match="distribution of pitches"):
         KernelRegressor(kernel=Gaussian(1.0), features="binning").fit(*table)
 
 

@@ -111,10 +111,10 @@ def test_leverage_needs_a_finite_ridge_and_whole_draws():
         built(Leverage(Fourier(), 1), Gaussian(1.0), rows())
 
 
-def test_what_is_wrong_in_chosen_columns_is_told():
-    with pytest.raises(ValueError, match=r"column 0 .*counted among those .* sees, \[2\]"):
+def test_an_error_in_chosen_columns_names_them():
+    with pytest.raises(ValueError, match=r"column 0 .*counted among those of this kernel, \[2\]"):
         ChiSquared().on([2])(rows() * [1, 1, -1])
-    with pytest.raises(ValueError, match="which a machine looks up in the data frame"):
+    with pytest.raises(ValueError, match="needs a data frame that has the columns"):
         Gaussian(1.0).on("height")(rows())
 
 

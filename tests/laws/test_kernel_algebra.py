@@ -216,7 +216,7 @@ def test_parts_of_general_kernels_are_resolved_on_what_they_see():
 
 @pytest.mark.parametrize("groups", [[0, 1, 2], [0.0, 1.0, 1.0], [[0, 1, 1]], [0, -1, 1], "abc"])
 def test_groups_without_a_scale_are_refused(groups):
-    with pytest.raises(ValueError, match="group of each column, by a whole number from 0 to 1"):
+    with pytest.raises(ValueError, match="group of each column, a whole number from 0 to 1"):
         gaussian.stretched([1.0, 2.0], groups)
 
 

@@ -81,9 +81,9 @@ def test_columns_that_are_not_there_are_refused():
     X, y = table()
     with pytest.raises(ValueError, match=r"not there: 'width'. There are 'tree', 'height', 'age'"):
         KernelRegressor(kernel=Gaussian().on("width")).fit(X, y)
-    with pytest.raises(ValueError, match="which a machine looks up in the data frame"):
+    with pytest.raises(ValueError, match="needs a data frame that has the columns"):
         KernelRegressor(kernel=Gaussian().on("width")).fit(X[["height", "age"]].to_numpy(), y)
-    with pytest.raises(ValueError, match=r"rows of 2 columns. Give places below 2"):
+    with pytest.raises(ValueError, match=r"rows of 2 columns. Give indices below 2"):
         Gaussian(1.0).on(2)(np.zeros((3, 2)))
 
 

@@ -88,7 +88,7 @@ BAD_PARAMETERS = [
         "kernel must be one of 'arc_cosine', .*bochner.kernels; got 'gauss'",
     ),
     ({"kernel": 3}, "kernel must be one of .* got 3"),
-    ({"kernel": Gaussian(-1.0)}, "bandwidth of Gaussian must be a finite positive number"),
+    ({"kernel": Gaussian(-1.0)}, "bandwidth of Gaussian must be .*a finite positive number"),
     ({"kernel": Gaussian(np.nan)}, "bandwidth"),
     ({"kernel": Gaussian("mean")}, "bandwidth"),
     ({"loss": "cubic"}, "loss must be one of .*'squared'.*got 'cubic'"),

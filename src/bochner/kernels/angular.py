@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from math import comb, pi
-from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import squared_norms
 from bochner.kernels.inner_product import InnerProduct, checked_coefficients, fill_products
 from bochner.kernels.prepared import PreparedKernel
@@ -48,23 +46,23 @@ class Angular(InnerProduct):
         """Return |a|^(2 power) profile(1)."""
         A = checked_rows(A)
         peak = self.profile(np.ones(1, A.dtype), A.shape[1])
-        return peak * heights(lengths(A), self.power) ** 2
+        return peak * powers(lengths(A), self.power) ** 2
 
 
 class PreparedAngular(PreparedKernel):
     """An angular kernel with fixed rows `B`, whose lengths and directions are computed."""
 
     def __init__(self, kernel: Angular, B: Rows) -> None:
-        self.kernel, right = kernel, lengths(B)
-        self.directions, self.heights = directions(B), heights(right, kernel.power)
+        self.kernel, self.directions = kernel, directions(B)
+        self.powers = powers(lengths(B), kernel.power)
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write cosines and replace them by kernel values."""
         A = alike(A, self.directions)
         fill_cosines(directions(A), self.directions[start:stop], out)
         values = self.kernel.profile(out, A.shape[1])
-        np.multiply(values, heights(lengths(A), self.kernel.power)[:, None], out=out)
-        out *= self.heights[start:stop]
+        np.multiply(values, powers(lengths(A), self.kernel.power)[:, None], out=out)
+        out *= self.powers[start:stop]
 
 
 def lengths(X: Rows) -> Array:
@@ -72,7 +70,7 @@ def lengths(X: Rows) -> Array:
     return np.sqrt(squared_norms(X))
 
 
-def heights(lengths: Array, power: int) -> Array:
+def powers(lengths: Array, power: int) -> Array:
     """Return the power of lengths, and 0 for a row of zeros even if the power is 0."""
     return np.where(lengths > 0, lengths**power, 0).astype(lengths.dtype, copy=False)
 
@@ -125,11 +123,6 @@ class ArcCosine(Angular, name="arc_cosine"):
         """Raise a ValueError unless the order is known."""
         require_count("The order of ArcCosine", self.order, 0, 2)
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: no parameter depends on the data."""
-        self.check()
-        return replace(self)
-
     @property
     def power(self) -> int:
         """The order."""
@@ -179,11 +172,6 @@ class Zonal(Angular, name="zonal"):
         """Raise a ValueError unless this is a kernel."""
         checked_coefficients(self.coefficients, "Zonal")
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: no parameter depends on the data."""
-        self.check()
-        return replace(self)
-
     @property
     def power(self) -> int:
         """0: lengths do not matter."""
@@ -225,7 +213,7 @@ def harmonics(n_columns: int, degree: int) -> int:
 
 
 def require_sphere(n_columns: int) -> None:
-    """Refuse rows without a sphere."""
+    """Raise a ValueError if rows have fewer than two columns."""
     if n_columns < 2:
         raise ValueError(
             "A zonal kernel needs rows of at least 2 columns, since there is no sphere in one "

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Self
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,8 +14,9 @@ from bochner.compute.elementwise.pairwise_sums import Term
 from bochner.compute.random.counter_based import Random
 from bochner.kernels.histogram import PreparedSums
 from bochner.kernels.kernel import ShiftInvariant
-from bochner.kernels.prepared import PreparedKernel
-from bochner.kernels.rows import Array, Rows, dense
+from bochner.kernels.prepared import PreparedFunction, PreparedKernel
+from bochner.kernels.rows import Array, Rows
+from bochner.validation import is_number
 
 LARGEST = 2**20
 
@@ -41,11 +41,6 @@ class Categorical(ShiftInvariant):
     def values(self, unequal: Array, n_columns: int) -> None:
         """Replace the numbers of columns that differ by kernel values."""
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: no parameter depends on the data."""
-        self.check()
-        return replace(self)  # type: ignore[type-var]
-
     def numeric_columns(self, n_columns: int) -> frozenset[int]:
         """Return no columns: all are categories."""
         return frozenset()
@@ -69,7 +64,8 @@ class Categorical(ShiftInvariant):
 
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the transpose of B."""
-        return PreparedCategorical(self, PreparedSums.of(Term.UNEQUAL, B))
+        unequal = PreparedSums.of(Term.UNEQUAL, B)
+        return PreparedFunction(unequal, partial(self.values, n_columns=B.shape[1]))
 
 
 @dataclass
@@ -95,8 +91,7 @@ class Delta(Categorical, name="delta"):
 
     def check(self) -> None:
         """Raise a ValueError unless `other` lies in [0, 1)."""
-        number = isinstance(self.other, Real) and not isinstance(self.other, bool)
-        if not (number and 0 <= float(self.other) < 1):
+        if not (is_number(self.other) and 0 <= self.other < 1):
             raise ValueError(
                 "The value `other` of Delta, for categories that differ, must be a number from 0 "
                 f"to less than 1; got {self.other!r}. At 1 all rows would be equal."
@@ -108,11 +103,8 @@ class Delta(Categorical, name="delta"):
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw each uniformly from [0, 2 pi), or 0 with probability `other`."""
-        turns, nonzero = (
-            rng.uniform((n_columns, size)),
-            rng.uniform((n_columns, size)) >= self.other,
-        )
-        return 2 * np.pi * turns * nonzero
+        turns = rng.uniform((n_columns, size))
+        return 2 * np.pi * turns * (rng.uniform((n_columns, size)) >= self.other)
 
 
 @dataclass
@@ -125,9 +117,6 @@ class Overlap(Categorical, name="overlap"):
     array([[1. , 0.5, 0. ]])
     """
 
-    def check(self) -> None:
-        """Do nothing: there are no parameters."""
-
     def values(self, unequal: Array, n_columns: int) -> None:
         """Take 1 minus the share of columns that differ."""
         unequal *= unequal.dtype.type(-1 / max(n_columns, 1))
@@ -138,16 +127,3 @@ class Overlap(Categorical, name="overlap"):
         out, columns = np.zeros((n_columns, size)), rng.integers(size) % np.uint64(n_columns)
         out[columns.astype(np.int64), np.arange(size)] = 2 * np.pi * rng.uniform(size)
         return out
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedCategorical(PreparedKernel):
-    """A categorical kernel with fixed rows, computed from the number of columns that differ."""
-
-    kernel: Categorical
-    unequal: PreparedSums
-
-    def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
-        """Write the number of columns that differ and replace it by kernel values."""
-        self.unequal.fill(dense(A), start, stop, out)
-        self.kernel.values(out, len(self.unequal.transposed))

@@ -68,11 +68,12 @@ class Euclidean(Distances):
         """Write factor |a - b|."""
         A = alike(A, self.squared.B)
         self.squared.fill(A, start, stop, 1.0, out)
-        self._mend(A, start, stop, out)
+        self._recompute_small(A, start, stop, out)
         np.sqrt(out, out=out)
         out *= out.dtype.type(factor)
 
-    def _mend(self, A: Rows, start: int, stop: int, squares: Array) -> None:
+    def _recompute_small(self, A: Rows, start: int, stop: int, squares: Array) -> None:
+        """Compute squared distances again from a - b where they may be rounding errors."""
         noise = ROUNDINGS * np.finfo(squares.dtype).eps * squared_norms(A)
         near = np.flatnonzero(squares < noise.astype(squares.dtype)[:, None])
         B = self.squared.B[start:stop]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
-from typing import Self
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from bochner.kernels.histogram import (
     PreparedSums,
 )
 from bochner.kernels.kernel import ShiftInvariant
-from bochner.kernels.prepared import PreparedKernel
+from bochner.kernels.prepared import PreparedFunction, PreparedKernel, evaluated
 from bochner.kernels.rows import Array, Rows, checked_rows, dense
 from bochner.validation import FINITE, require_positive
 
@@ -63,23 +63,18 @@ class Exponentiated(BandwidthHistogram, name="exponentiated_chi_squared"):
         if not isinstance(self.kernel, Additive):
             raise ValueError(
                 "Exponentiated needs an additive kernel of histograms: ChiSquared, Hellinger, "
-                f"Intersection or JensenShannon; got {self.kernel!r}. Of other distances Gaussian, "
-                "Laplacian and Matern are made."
+                f"Intersection or JensenShannon; got {self.kernel!r}. For other distances take "
+                "Gaussian, Laplacian or Matern."
             )
-
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy whose bandwidth is a number."""
-        return replace(super().resolved(X, rng), kernel=self.kernel.resolved(X, rng))
 
     def lengths(self, A: Rows, B: Rows) -> Array:
         """Return the distances."""
-        out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-        self.kernel.squared_distances(B).fill(A, 0, B.shape[0], out)
+        out = evaluated(self.kernel.squared_distances(B), A, B)
         return np.sqrt(np.maximum(out, 0, out=out), out=out)
 
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the transpose of B."""
-        return PreparedExponential(self.kernel.squared_distances(B), -0.5 / self._number() ** 2)
+        return _exponential_of(self.kernel.squared_distances(B), -0.5 / self._number() ** 2)
 
     def diagonal(self, A: Rows) -> Array:
         """Return 1 for each row."""
@@ -87,19 +82,15 @@ class Exponentiated(BandwidthHistogram, name="exponentiated_chi_squared"):
         return np.ones(A.shape[0], A.dtype)
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedExponential(PreparedKernel):
-    """The exponential of sums times a negative factor; sums below 0 are rounding errors."""
+def _exponential_of(sums: PreparedSums, factor: float) -> PreparedKernel:
+    """Return the exponential of sums times a negative factor."""
+    return PreparedFunction(sums, partial(_exponentiate, factor=factor))
 
-    sums: PreparedSums
-    factor: float
 
-    def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
-        """Write sums and replace them by exponentials."""
-        self.sums.fill(A, start, stop, out)
-        np.maximum(out, 0, out=out)
-        out *= out.dtype.type(self.factor)
-        exponential(out)
+def _exponentiate(sums: Array, factor: float) -> None:
+    np.maximum(sums, 0, out=sums)  # sums below 0 are rounding errors
+    sums *= sums.dtype.type(factor)
+    exponential(sums)
 
 
 class Semigroup(BandwidthHistogram):
@@ -140,13 +131,11 @@ class ExponentialSemigroup(Semigroup, name="exponential_semigroup"):
 
     def lengths(self, A: Rows, B: Rows) -> Array:
         """Return sums of roots."""
-        out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-        PreparedSums.of(Term.ROOT, B).fill(A, 0, B.shape[0], out)
-        return out
+        return evaluated(PreparedSums.of(Term.ROOT, B), A, B)
 
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the transpose of B."""
-        return PreparedExponential(PreparedSums.of(Term.ROOT, B), -1 / self._number())
+        return _exponential_of(PreparedSums.of(Term.ROOT, B), -1 / self._number())
 
     def diagonal(self, A: Rows) -> Array:
         """Return exp(-sum_j sqrt(2 a_j) / bandwidth)."""
@@ -191,9 +180,8 @@ class ReciprocalSemigroup(Semigroup, name="reciprocal_semigroup"):
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the transpose of B divided by the bandwidth."""
         number = self._number()
-        return PreparedReciprocals(
-            np.ascontiguousarray((dense(B) / B.dtype.type(number)).T), number
-        )
+        transposed = (dense(B) / B.dtype.type(number)).T
+        return PreparedReciprocals(np.ascontiguousarray(transposed), number)
 
     def diagonal(self, A: Rows) -> Array:
         """Return prod_j 1 / (1 + 2 a_j / bandwidth)."""
@@ -251,11 +239,6 @@ class SkewedChiSquared(Histogram, name="skewed_chi_squared"):
         """Raise a ValueError unless the skewness is a positive number."""
         require_positive("The skewness of SkewedChiSquared", self.skewness, FINITE)
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: no parameter depends on the data."""
-        self.check()
-        return replace(self)
-
     def logarithms(self, X: Rows) -> Array:
         """Return log(x + c), of which this is the kernel `Secant`."""
         X = dense(X)
@@ -292,13 +275,6 @@ class Secant(ShiftInvariant):
     def variance(self) -> float:
         """The value at 0, which is 1."""
         return 1.0
-
-    def check(self) -> None:
-        """Do nothing: there are no parameters."""
-
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: no parameter depends on the data."""
-        return replace(self)
 
     def tile(self, A: Rows, B: Rows) -> Array:
         """Return 1 / cosh as 2 u v / (u^2 + v^2) with u = exp(a / 2), v = exp(b / 2)."""

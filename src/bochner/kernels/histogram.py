@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from bochner.compute.elementwise.pairwise_sums import Term, pairwise_sums
 from bochner.compute.pool import each_tile
-from bochner.compute.random.counter_based import Random
 from bochner.kernels.kernel import BandwidthKernel, Kernel, by_tiles
 from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense
@@ -69,10 +68,11 @@ class Additive(Histogram):
 
     t(x, y) = sqrt(x y) K(log(x / y)), and the signature K is the characteristic function of a
     spectrum: K(z) = E cos(omega z), K(0) = 1 (Vedaldi and Zisserman 2012, Efficient additive
-    kernels via explicit feature maps, Figure 1). So k(a, a) is the sum of the entries. `distance`
-    is x + y - 2 t(x, y).
+    kernels via explicit feature maps, Figure 1). So k(a, a) is the sum of the entries. `term` is
+    t(x, y), and `distance` is x + y - 2 t(x, y).
     """
 
+    term: ClassVar[Term]
     distance: ClassVar[Term]
 
     @abstractmethod
@@ -83,12 +83,9 @@ class Additive(Histogram):
     def quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the frequencies |omega| below which these shares of the spectrum lie."""
 
-    def check(self) -> None:
-        """Do nothing: there are no parameters."""
-
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: no parameter depends on the data."""
-        return replace(self)  # type: ignore[type-var]
+    def prepared(self, B: Rows) -> PreparedKernel:
+        """Return k(., B) with the transpose of B."""
+        return PreparedSums.of(self.term, B)
 
     def squared_distances(self, B: Rows) -> PreparedSums:
         """Return k(., .) + k(b, b) - 2 k(., b) for the rows b of `B`, by its own formula."""
@@ -110,14 +107,14 @@ class PreparedSums(PreparedKernel):
     @classmethod
     def of(cls, term: Term, B: Rows) -> PreparedSums:
         """Prepare the rows `B`."""
-        return cls(term, _loose(dense(B).T))
+        return cls(term, _for_loops(dense(B).T))
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write the sums."""
-        pairwise_sums(self.term, _loose(dense(A)), self.transposed, start, out)
+        pairwise_sums(self.term, _for_loops(dense(A)), self.transposed, start, out)
 
 
-def _loose(X: Array) -> Array:
+def _for_loops(X: Array) -> Array:
     """Return the array as compiled loops need it, C-contiguous and writeable."""
     return np.require(X, requirements=["C", "W"])
 
@@ -136,11 +133,8 @@ class ChiSquared(Additive, name="chi_squared"):
     array([[1.    , 0.6667]])
     """
 
+    term: ClassVar[Term] = Term.HARMONIC
     distance: ClassVar[Term] = Term.CHI_SQUARED
-
-    def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the transpose of B."""
-        return PreparedSums.of(Term.HARMONIC, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return 1 / cosh(z / 2)."""
@@ -209,11 +203,8 @@ class Intersection(Additive, name="intersection"):
     array([[1. , 0.7]])
     """
 
+    term: ClassVar[Term] = Term.MINIMUM
     distance: ClassVar[Term] = Term.ABSOLUTE
-
-    def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the transpose of B."""
-        return PreparedSums.of(Term.MINIMUM, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return exp(-|z| / 2)."""
@@ -243,11 +234,8 @@ class JensenShannon(Additive, name="jensen_shannon"):
     array([[1.    , 0.6887]])
     """
 
+    term: ClassVar[Term] = Term.ENTROPY
     distance: ClassVar[Term] = Term.DIVERGENCE
-
-    def prepared(self, B: Rows) -> PreparedKernel:
-        """Return k(., B) with the transpose of B."""
-        return PreparedSums.of(Term.ENTROPY, B)
 
     def signature(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return e^(z/2) / 2 log2(1 + e^-z) + e^(-z/2) / 2 log2(1 + e^z)."""

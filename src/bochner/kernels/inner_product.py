@@ -15,7 +15,7 @@ from scipy.special import gammaln, xlogy
 from bochner.compute.elementwise.exponential import exponential
 from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import squared_norms
-from bochner.kernels.kernel import Kernel, by_tiles
+from bochner.kernels.kernel import Kernel, by_tiles, number_of, require_bandwidth
 from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense
 from bochner.validation import FINITE, require_count, require_not_negative, require_positive
@@ -107,9 +107,9 @@ def finite(values: Array, kernel: PowerSeries) -> Array:
     if np.isfinite(values).all():
         return values
     raise ValueError(
-        f"The values of {kernel!r} must be finite; of some rows they are too large for "
-        f"{values.dtype}. Scale the rows to similar lengths, by Normalizer for one, or take a "
-        "larger bandwidth, a smaller scale, a lower degree or smaller coefficients."
+        f"The values of {kernel!r} must be finite; for some rows they are too large for "
+        f"{values.dtype}. Scale the rows to similar lengths (Normalizer), or take a larger "
+        "bandwidth, a smaller scale, a lower degree or smaller coefficients."
     )
 
 
@@ -153,25 +153,17 @@ class Polynomial(PowerSeries, name="polynomial"):
         require_count("The degree of Polynomial", self.degree)
         kind = "a finite number from 0 on, since it is no kernel otherwise"
         require_not_negative("The constant of Polynomial", self.constant, kind)
-        if not (isinstance(self.scale, str) and self.scale == "median"):
-            require_positive("The scale of Polynomial", self.scale, f'{FINITE} or "median"')
+        require_positive("The scale of Polynomial", self.scale, FINITE, also=("median",))
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy whose scale is a number."""
-        self.check()
-        is_open = isinstance(self.scale, str)
-        return replace(self, scale=1 / median_square(X) if is_open else self.scale)
+        kernel = super().resolved(X, rng)
+        return replace(kernel, scale=1 / median_square(X)) if self.scale == "median" else kernel
 
     @property
     def factor(self) -> float:
         """The scale; raises a ValueError if it is not a number yet."""
-        if isinstance(self.scale, str):
-            raise ValueError(
-                f"{self!r} needs a scale that is a number before it can be evaluated; got "
-                f"{self.scale!r}. Give a number, or take kernel.resolved(X, rng), which measures "
-                "it on the rows X."
-            )
-        return float(self.scale)
+        return number_of(self, "scale")
 
     def log_parts(self, length: float) -> NDArray[np.float64]:
         """Return the logarithms of binomial coefficients times powers of scale and constant."""
@@ -216,29 +208,19 @@ class Exponential(PowerSeries, name="exponential"):
 
     def check(self) -> None:
         """Raise a ValueError unless the bandwidth and the multiplier can be used."""
-        if not (isinstance(self.bandwidth, str) and self.bandwidth == "median"):
-            require_positive(
-                "The bandwidth of Exponential", self.bandwidth, f'{FINITE} or "median"'
-            )
-        require_positive("The multiplier of Exponential", self.multiplier, FINITE)
+        require_bandwidth(self)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy whose bandwidth is a number."""
-        self.check()
-        if not isinstance(self.bandwidth, str):
-            return replace(self)
-        return replace(self, bandwidth=self.multiplier * sqrt(median_square(X)))
+        kernel = super().resolved(X, rng)
+        if self.bandwidth != "median":
+            return kernel
+        return replace(kernel, bandwidth=self.multiplier * sqrt(median_square(X)))
 
     @property
     def length(self) -> float:
         """The bandwidth; raises a ValueError if it is not a number yet."""
-        if isinstance(self.bandwidth, str):
-            raise ValueError(
-                f"{self!r} needs a bandwidth that is a number before it can be evaluated; got "
-                f"{self.bandwidth!r}. Give a number, or take kernel.resolved(X, rng), which "
-                "measures it on the rows X."
-            )
-        return float(self.bandwidth)
+        return number_of(self, "bandwidth")
 
     def log_parts(self, length: float) -> NDArray[np.float64]:
         """Return the logarithms of (length / bandwidth)^2n / n! for the first powers."""
@@ -280,11 +262,6 @@ class DotProduct(PowerSeries, name="dot_product"):
     def check(self) -> None:
         """Raise a ValueError unless this is a kernel."""
         checked_coefficients(self.coefficients, "DotProduct")
-
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: no parameter depends on the data."""
-        self.check()
-        return replace(self)
 
     def log_parts(self, length: float) -> NDArray[np.float64]:
         """Return the logarithms of the coefficients times the powers of length^2."""

@@ -1,4 +1,4 @@
-"""The base classes of kernels: of two rows, of their difference, of a length in bandwidths."""
+"""The base classes of kernels."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace
 from numbers import Real
-from typing import Any, ClassVar, Self, TypeGuard
+from typing import Any, ClassVar, Self, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bochner.component import Component
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.prepared import PreparedKernel, PreparedTiles
+from bochner.kernels.prepared import PreparedKernel, PreparedTiles, evaluated
 from bochner.kernels.rows import Array, Rows, centred, checked_pair, checked_rows, mean, tiled
 from bochner.validation import FINITE, require_positive
 
@@ -22,10 +22,10 @@ MEDIAN_ROWS = 1000
 
 # The functions that make kernels of functions and of other kernels, by name. The modules that
 # define these kernels register them: they import this module, so it cannot import them.
-CONSTRUCTORS: dict[str, Callable[..., Any]] = {}
+CONSTRUCTORS: dict[str, Callable[..., Kernel]] = {}
 
 
-def constructor(function: Callable[..., Any]) -> Callable[..., Any]:
+def constructor(function: Callable[..., Kernel]) -> Callable[..., Kernel]:
     """Register a function under its name, for the methods of `KernelAlgebra`."""
     CONSTRUCTORS[function.__name__] = function
     return function
@@ -54,14 +54,14 @@ class KernelAlgebra(Component):
     def __add__(self, other: Any) -> Kernel:
         if not isinstance(other, KernelAlgebra):
             return NotImplemented
-        return CONSTRUCTORS["add"](self, other)  # type: ignore[no-any-return]
+        return CONSTRUCTORS["add"](self, other)
 
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, KernelAlgebra):
-            return CONSTRUCTORS["multiply"](self, other)  # type: ignore[no-any-return]
+            return CONSTRUCTORS["multiply"](self, other)
         if not isinstance(other, Real):
             return NotImplemented
-        return CONSTRUCTORS["scale"](self, float(other))  # type: ignore[no-any-return]
+        return CONSTRUCTORS["scale"](self, float(other))
 
     __rmul__ = __mul__
 
@@ -71,21 +71,21 @@ class KernelAlgebra(Component):
         >>> from bochner.kernels import Delta, Gaussian
         >>> kernel = Delta().on("tree") * Gaussian().on(["height", "age"])
         """
-        return CONSTRUCTORS["on_columns"](self, columns)  # type: ignore[no-any-return]
+        return CONSTRUCTORS["on_columns"](self, columns)
 
     def with_column_indices(self, names: Collection[Any] | None) -> Self:
         """Return a copy in which columns given by name (`on`) are indices into `names`."""
-        return CONSTRUCTORS["with_column_indices"](self, names)  # type: ignore[no-any-return]
+        return cast(Self, CONSTRUCTORS["with_column_indices"](self, names))
 
     def column_scaled(self, scales: ArrayLike, groups: ArrayLike | None = None) -> Kernel:
         """Return the kernel of rows divided by `scales`, one for each column.
 
         With `groups`, the number 0, 1, ... of each column's group, there is one for each group.
         """
-        return CONSTRUCTORS["scale_columns"](self, scales, groups)  # type: ignore[no-any-return]
+        return CONSTRUCTORS["scale_columns"](self, scales, groups)
 
     def stretched(self, scales: ArrayLike, groups: ArrayLike | None = None) -> Kernel:
-        """Return `column_scaled(scales, groups)`, whose older name this is."""
+        """Return `column_scaled(scales, groups)`; this is its older name."""
         return self.column_scaled(scales, groups)
 
 
@@ -118,11 +118,9 @@ class Kernel(KernelAlgebra, ABC, family="kernel"):
 
     def tile(self, A: Rows, B: Rows) -> Array:
         """Return k(A, B), in the dtype of the rows, of few rows, centred if `centred` is true."""
-        if type(self).prepared is Kernel.prepared:  # nothing is prepared: there is the matrix only
+        if type(self).prepared is Kernel.prepared:  # there is only `matrix`
             return self.matrix(A, B)
-        out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-        self.prepared(B).fill(A, 0, B.shape[0], out)
-        return out
+        return evaluated(self.prepared(B), A, B)
 
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) for many calls with the same rows `B`; by default it calls `tile`."""
@@ -132,13 +130,18 @@ class Kernel(KernelAlgebra, ABC, family="kernel"):
     def diagonal(self, A: Rows) -> Array:
         """Return k(a, a) of each row."""
 
-    @abstractmethod
     def check(self) -> None:
-        """Raise a ValueError if a parameter cannot be used."""
+        """Raise a ValueError if a parameter cannot be used. Does nothing by default."""
+        return
 
-    @abstractmethod
     def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy in which every default that depends on the data is a number."""
+        """Return a copy in which every default that depends on the data is a number.
+
+        By default these are the defaults of its parts.
+        """
+        self.check()
+        resolved = {name: part.resolved(X, rng) for name, part in parts(self).items()}
+        return replace(self, **resolved)  # type: ignore[type-var]
 
     def require(self, X: Rows) -> None:
         """Raise a ValueError if the kernel is not defined for these checked rows."""
@@ -233,9 +236,9 @@ def separable(kernel: Any) -> Separable:
     if is_separable(kernel):
         return kernel
     raise ValueError(
-        "Random binning needs a kernel that is a product over the columns with a law of pitches: "
-        "'laplacian', or sums, multiples and column scales (ColumnScaled) of such kernels; got "
-        f"{kernel!r}."
+        "Random binning needs a kernel that is a product over the columns and has a distribution "
+        "of pitches: 'laplacian', or sums, multiples and column scales (ColumnScaled) of such "
+        f"kernels; got {kernel!r}."
     )
 
 
@@ -244,7 +247,7 @@ class BandwidthKernel(Kernel):
 
     The bandwidth is a number, or "median": `multiplier` times the median of the positive lengths
     among at most 1,000 rows of the sample, or `multiplier` itself if no length is positive. The
-    multiplier does not apply to a bandwidth given as a number. `rules` are the words that the
+    multiplier does not apply to a bandwidth given as a number. `rules` are the texts that the
     bandwidth may be.
     """
 
@@ -258,17 +261,14 @@ class BandwidthKernel(Kernel):
 
     def check(self) -> None:
         """Raise a ValueError unless the bandwidth and the multiplier can be used."""
-        name, rules = type(self).__name__, "".join(f' or "{rule}"' for rule in self.rules)
-        if not (isinstance(self.bandwidth, str) and self.bandwidth in self.rules):
-            require_positive(f"The bandwidth of {name}", self.bandwidth, f"{FINITE}{rules}")
-        require_positive(f"The multiplier of {name}", self.multiplier, FINITE)
+        require_bandwidth(self, self.rules)
 
     def resolved(self, X: Rows, rng: Random) -> Self:
         """Return a copy whose bandwidth is a number."""
-        self.check()
+        kernel = super().resolved(X, rng)
         if not isinstance(self.bandwidth, str):
-            return replace(self)  # type: ignore[type-var]
-        return replace(self, bandwidth=self.multiplier * self._median(X, rng))  # type: ignore[type-var]
+            return kernel
+        return replace(kernel, bandwidth=self.multiplier * kernel._median(X, rng))  # type: ignore[type-var]
 
     def _median(self, X: Rows, rng: Random) -> float:
         X = checked_rows(X)
@@ -279,13 +279,26 @@ class BandwidthKernel(Kernel):
         return float(np.median(lengths)) if len(lengths) else 1.0
 
     def _number(self) -> float:
-        if isinstance(self.bandwidth, str):
-            raise ValueError(
-                f"{self!r} needs a bandwidth that is a number before it can be evaluated; got "
-                f"{self.bandwidth!r}. Give a number, or take kernel.resolved(X, rng), which "
-                "measures the median on the rows X."
-            )
-        return float(self.bandwidth)
+        return number_of(self, "bandwidth")
+
+
+def require_bandwidth(kernel: Any, rules: tuple[str, ...] = ("median",)) -> None:
+    """Require a bandwidth that is a number or one of the rules, and a multiplier."""
+    name = type(kernel).__name__
+    require_positive(f"The bandwidth of {name}", kernel.bandwidth, FINITE, also=rules)
+    require_positive(f"The multiplier of {name}", kernel.multiplier, FINITE)
+
+
+def number_of(kernel: Kernel, parameter: str) -> float:
+    """Return a parameter, or raise a ValueError if it is still a rule such as "median"."""
+    value = getattr(kernel, parameter)
+    if isinstance(value, str):
+        raise ValueError(
+            f"{kernel!r} needs a {parameter} that is a number before it can be evaluated; got "
+            f"{value!r}. Give a number, or take kernel.resolved(X, rng), which measures it on the "
+            "rows X."
+        )
+    return float(value)
 
 
 def _some(X: Rows, rng: Random) -> Rows:

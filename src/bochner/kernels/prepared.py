@@ -1,4 +1,4 @@
-"""PreparedKernel: a kernel whose second argument is fixed, with its norms and the like computed."""
+"""PreparedKernel: a kernel whose second argument is fixed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ class PreparedKernel(ABC):
 
         `A` is dense or sparse, of the dtype of `B`, and centred as `B` is.
         """
+
+
+def evaluated(prepared: PreparedKernel, A: Rows, B: Rows) -> Array:
+    """Return k(A, B) of few rows in the dtype of `A`, for a kernel prepared for the rows `B`."""
+    out = np.empty((A.shape[0], B.shape[0]), A.dtype)
+    prepared.fill(A, 0, B.shape[0], out)
+    return out
 
 
 Against = PreparedKernel  # the name of earlier versions
@@ -54,16 +61,16 @@ class PreparedPair(PreparedKernel):
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedMultiple(PreparedKernel):
-    """A kernel times a factor."""
+class PreparedFunction(PreparedKernel):
+    """A function of the values of a kernel, which it replaces in place."""
 
     kernel: PreparedKernel
-    factor: float
+    function: Callable[[Array], None]
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
-        """Write the values of the kernel and multiply them."""
+        """Write the values of the kernel and apply the function."""
         self.kernel.fill(A, start, stop, out)
-        out *= out.dtype.type(self.factor)
+        self.function(out)
 
 
 @dataclass(frozen=True, eq=False)

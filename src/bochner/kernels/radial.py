@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import factorial, log, sqrt
-from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
@@ -26,7 +25,7 @@ from bochner.kernels.distances import (
 from bochner.kernels.kernel import BandwidthKernel, Separable, ShiftInvariant
 from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, centred, mean
-from bochner.validation import FINITE, require_positive
+from bochner.validation import FINITE, is_number, require_positive
 
 MULTIPLIER = 0.5
 LARGEST = 100.5  # for larger nu it is nearly the Gaussian kernel
@@ -65,15 +64,15 @@ class Radial(BandwidthKernel, ShiftInvariant):
         """Return a copy whose bandwidth is a number."""
         if isinstance(self.bandwidth, str) and self.bandwidth == "auto":
             raise ValueError(
-                f"{self!r} leaves its bandwidth to held-out rows. That is for a machine with "
-                "targets, KernelClassifier for one, of which it is the whole kernel. Give a "
-                'number, or "median".'
+                f"{self!r} takes its bandwidth from held-out rows, for which it must be the whole "
+                "kernel of a machine with targets, such as KernelClassifier. Give a number, or "
+                '"median".'
             )
         return super().resolved(X, rng)
 
 
 class Profile(Radial):
-    """A kernel k(a, b) = profile(factor * distance(a, b)), its `metric` being the distance."""
+    """A kernel k(a, b) = profile(factor * distance(a, b)); `metric` computes the distance."""
 
     metric: ClassVar[type[Distances]]
 
@@ -82,9 +81,9 @@ class Profile(Radial):
     def factor(self) -> float:
         """The number that multiplies distances before the profile is applied."""
 
-    @abstractmethod
     def profile(self, z: Array) -> None:
-        """Replace each multiplied distance by the kernel value."""
+        """Replace each multiplied distance z by the kernel value, exp(z) by default."""
+        exponential(z)
 
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the distances prepared."""
@@ -158,10 +157,6 @@ class Gaussian(NormalMixture, name="gaussian"):
         """-1 / (2 bandwidth^2)."""
         return -0.5 / self._number() ** 2
 
-    def profile(self, z: Array) -> None:
-        """Take the exponential."""
-        exponential(z)
-
     def scales(self, size: int, rng: Random) -> NDArray[np.float64]:
         """Return 1 / bandwidth: nothing is drawn."""
         return np.full(size, 1 / self._number())
@@ -202,10 +197,6 @@ class Laplacian(Profile, Separable, name="laplacian"):
     def factor(self) -> float:
         """-1 / bandwidth."""
         return -1 / self._number()
-
-    def profile(self, z: Array) -> None:
-        """Take the exponential."""
-        exponential(z)
 
     def frequencies(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw Cauchy frequencies."""
@@ -248,10 +239,6 @@ class EuclideanLaplacian(NormalMixture, name="euclidean_laplacian"):
     def factor(self) -> float:
         """-1 / bandwidth."""
         return -1 / self._number()
-
-    def profile(self, z: Array) -> None:
-        """Take the exponential."""
-        exponential(z)
 
     def scales(self, size: int, rng: Random) -> NDArray[np.float64]:
         """Draw the scales of a multivariate Cauchy law: t with one degree of freedom."""
@@ -298,8 +285,7 @@ class Matern(NormalMixture, name="matern"):
     def check(self) -> None:
         """Raise a ValueError unless all parameters can be used."""
         super().check()
-        number = isinstance(self.nu, Real) and not isinstance(self.nu, bool)
-        if not (number and 0 < self.nu <= LARGEST and 2 * self.nu % 2 == 1):
+        if not (is_number(self.nu) and 0 < self.nu <= LARGEST and 2 * self.nu % 2 == 1):
             raise ValueError(
                 f"The nu of Matern must be 0.5, 1.5, 2.5, ... or at most {LARGEST}; got "
                 f"{self.nu!r}. Take the nearest of these, or Gaussian, the limit of large nu."
@@ -482,8 +468,7 @@ class ExponentialPower(NormalMixture, name="exponential_power"):
     def check(self) -> None:
         """Raise a ValueError unless all parameters can be used."""
         super().check()
-        number = isinstance(self.power, Real) and not isinstance(self.power, bool)
-        if not (number and 0 < self.power <= 2):
+        if not (is_number(self.power) and 0 < self.power <= 2):
             raise ValueError(
                 "The power of ExponentialPower must be a number above 0 and at most 2; got "
                 f"{self.power!r}. Above 2 there is no such kernel: take 2, or Gaussian."

@@ -6,9 +6,9 @@ add the spectral measure, which the result has if its parts are shift-invariant.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,12 @@ from bochner.kernels.kernel import (
     separable,
 )
 from bochner.kernels.prepared import (
+    PreparedFunction,
     PreparedKernel,
-    PreparedMultiple,
     PreparedPair,
     PreparedTransform,
 )
-from bochner.kernels.rows import Array, Rows, centred, dense, mean
+from bochner.kernels.rows import Array, Rows, dense, mean
 from bochner.validation import FINITE, require_positive
 
 
@@ -38,8 +38,8 @@ def shift_invariant(kernel: Any) -> ShiftInvariant:
     if isinstance(kernel, ShiftInvariant):
         return kernel
     raise ValueError(
-        "Sum, Product, Scaled, ColumnScaled and Mapped are made of shift-invariant kernels, as "
-        f"Gaussian, Laplacian and Matern are; got {kernel!r}. Write left + right, left * right, "
+        "Sum, Product, Scaled, ColumnScaled and Mapped need shift-invariant kernels, such as "
+        f"Gaussian, Laplacian and Matern; got {kernel!r}. Write left + right, left * right, "
         "2 * kernel or kernel.column_scaled(scales), which take any kernel."
     )
 
@@ -51,14 +51,9 @@ def part_of(whole: Kernel, kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel) and not isinstance(kernel, Precomputed):
         return kernel
     raise ValueError(
-        "Kernels are made of kernels that can be evaluated at any rows; got "
+        "A composite kernel needs kernels that can be evaluated at any rows; got "
         f"{kernel!r}. Combine the matrices themselves and give them with kernel='precomputed'."
     )
-
-
-def all_shift_invariant(*kernels: Kernel) -> bool:
-    """Whether a kernel made of these has a spectral measure."""
-    return all(isinstance(kernel, ShiftInvariant) for kernel in kernels)
 
 
 @dataclass
@@ -80,11 +75,6 @@ class KernelPair(Kernel):
         part_of(self, self.left).check()
         part_of(self, self.right).check()
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy with both parts resolved."""
-        self.check()
-        return replace(self, left=self.left.resolved(X, rng), right=self.right.resolved(X, rng))
-
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return the matrices of both parts, combined."""
         return np.asarray(self.operation(self.left.matrix(A, B), self.right.matrix(A, B)), A.dtype)
@@ -98,15 +88,15 @@ class KernelPair(Kernel):
         return np.asarray(self.operation(self.left.diagonal(A), self.right.diagonal(A)))
 
     def _part(self, kernel: Kernel, B: Rows) -> PreparedKernel:
-        """Return a part prepared, for centred rows if only the other part forbids to centre them.
+        """Return a part prepared, for centred rows if only the other part needs them as they are.
 
         Far from the origin products of rows would lose the digits of their differences.
         """
         centre = mean(B) if kernel.centred and not self.centred else None
         if centre is None:
             return kernel.prepared(B)
-        centred_kernel = kernel.prepared(centred(B, centre))
-        return PreparedTransform(centred_kernel, partial(_dense_centred, centre=centre))
+        transform = partial(_dense_centred, centre=centre)
+        return PreparedTransform(kernel.prepared(transform(B)), transform)
 
 
 def _dense_centred(X: Rows, centre: Array) -> Array:
@@ -267,22 +257,21 @@ class KernelMultiple(Kernel):
         require_positive(f"The factor of {type(self).__name__}", self.factor, FINITE)
         part_of(self, self.kernel).check()
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy with its kernel resolved."""
-        self.check()
-        return replace(self, kernel=self.kernel.resolved(X, rng))
-
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return the factor times the kernel's matrix."""
         return float(self.factor) * self.kernel.matrix(A, B)
 
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the kernel prepared."""
-        return PreparedMultiple(self.kernel.prepared(B), self.factor)
+        return PreparedFunction(self.kernel.prepared(B), partial(_multiply, factor=self.factor))
 
     def diagonal(self, A: Rows) -> Array:
         """Return the factor times the kernel's diagonal."""
         return float(self.factor) * self.kernel.diagonal(A)
+
+
+def _multiply(values: Array, factor: float) -> None:
+    values *= values.dtype.type(factor)
 
 
 @dataclass
@@ -350,20 +339,23 @@ class Scaled(ShiftInvariant, Separable, KernelMultiple):
 @constructor
 def add(left: Kernel, right: Kernel) -> Kernel:
     """Return left + right."""
-    kind: Any = Sum if all_shift_invariant(left, right) else GeneralSum
-    return kind(left, right)  # type: ignore[no-any-return]
+    if isinstance(left, ShiftInvariant) and isinstance(right, ShiftInvariant):
+        return Sum(left, right)
+    return GeneralSum(left, right)
 
 
 @constructor
 def multiply(left: Kernel, right: Kernel) -> Kernel:
     """Return left * right."""
-    kind: Any = Product if all_shift_invariant(left, right) else GeneralProduct
-    return kind(left, right)  # type: ignore[no-any-return]
+    if isinstance(left, ShiftInvariant) and isinstance(right, ShiftInvariant):
+        return Product(left, right)
+    return GeneralProduct(left, right)
 
 
 @constructor
 def scale(kernel: Kernel, factor: float) -> Kernel:
     """Return factor * kernel."""
     require_positive("The factor of a kernel", factor, FINITE)
-    kind: Any = Scaled if all_shift_invariant(kernel) else GeneralScaled
-    return kind(kernel, factor)  # type: ignore[no-any-return]
+    if isinstance(kernel, ShiftInvariant):
+        return Scaled(kernel, factor)
+    return GeneralScaled(kernel, factor)

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bochner.compute.blas import single_blas
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.composite.algebra import all_shift_invariant, part_of, shift_invariant
+from bochner.kernels.composite.algebra import part_of, shift_invariant
 from bochner.kernels.kernel import (
     Kernel,
     Separable,
@@ -27,6 +26,7 @@ from bochner.kernels.kernel import (
 )
 from bochner.kernels.prepared import PreparedKernel, PreparedTransform
 from bochner.kernels.rows import Array, Rows, centred, checked_rows, divided, mean
+from bochner.validation import is_integer
 
 MOST_LISTED = 8  # names in a message
 
@@ -163,13 +163,10 @@ Stretched, GeneralStretched = ColumnScaled, GeneralColumnScaled  # the names of 
 
 
 def require_scales(scales: Any) -> None:
-    """Refuse scales that are no list of positive numbers."""
+    """Raise a ValueError unless the scales are a list of positive numbers."""
     given = np.asarray(scales)
-    if (
-        given.ndim != 1
-        or given.dtype.kind not in "fiu"
-        or not np.all(np.isfinite(given) & (given > 0))
-    ):
+    numbers = given.ndim == 1 and given.dtype.kind in "fiu"
+    if not numbers or not np.all(np.isfinite(given) & (given > 0)):
         raise ValueError(
             "The scales of ColumnScaled must be a list of finite positive numbers, one for each "
             f"column; got {scales!r}."
@@ -198,7 +195,7 @@ def scales_of_groups(scales: Any, groups: Any) -> NDArray[np.float64]:
     whole = places.ndim == 1 and places.dtype.kind in "iu"
     if not whole or np.any((places < 0) | (places >= len(given))):
         raise ValueError(
-            "groups must name the group of each column, by a whole number from 0 to "
+            "groups must hold the group of each column, a whole number from 0 to "
             f"{len(given) - 1} for {len(given)} scales; got {groups!r}."
         )
     return np.asarray(given[places])
@@ -208,8 +205,9 @@ def scales_of_groups(scales: Any, groups: Any) -> NDArray[np.float64]:
 def scale_columns(kernel: Kernel, scales: ArrayLike, groups: ArrayLike | None) -> Kernel:
     """Return the kernel with a scale for each column, or for each group of columns."""
     scales = scales if groups is None else scales_of_groups(scales, groups)
-    kind: Any = ColumnScaled if all_shift_invariant(kernel) else GeneralColumnScaled
-    return kind(kernel, scales)  # type: ignore[no-any-return]
+    if isinstance(kernel, ShiftInvariant):
+        return ColumnScaled(kernel, scales)
+    return GeneralColumnScaled(kernel, scales)
 
 
 # ------------------------------------------------------ chosen columns
@@ -241,24 +239,23 @@ class OnColumns(TransformedRowsKernel):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, OnColumns):
             return NotImplemented
-        same = self.kernel == other.kernel
-        return same and _listed(self.columns) == _listed(other.columns)
+        return (self.kernel, _listed(self.columns)) == (other.kernel, _listed(other.columns))
 
     def check(self) -> None:
         """Raise a ValueError if the columns or the kernel cannot be used."""
         columns = _listed(self.columns)
         if not columns or not all(_is_index(c) or isinstance(c, str) for c in columns):
             raise ValueError(
-                "The columns of a kernel must be places from 0 on or names of a data frame, at "
+                "The columns of a kernel must be indices from 0 on or names of a data frame, at "
                 f"least one; got {self.columns!r}."
             )
         if len(set(columns)) < len(columns):
             raise ValueError(
-                f"A kernel must see each of its columns once; got {self.columns!r}. Drop what is "
-                "there twice."
+                f"The columns of a kernel must differ; got {self.columns!r}. Give each of them "
+                "once."
             )
         if not isinstance(self.kernel, Kernel):
-            raise ValueError(f"Columns are chosen for a kernel; got {self.kernel!r}.")
+            raise ValueError(f"OnColumns needs a kernel of its columns; got {self.kernel!r}.")
         self.kernel.check()
 
     def numeric_columns(self, n_columns: int) -> frozenset[int]:
@@ -271,8 +268,9 @@ class OnColumns(TransformedRowsKernel):
         try:
             self.kernel.require(self.transform(X))
         except ValueError as error:
-            seen = "Columns are counted among those that this kernel sees"
-            raise ValueError(f"{error} {seen}, {self.columns!r}.") from error
+            raise ValueError(
+                f"{error} Columns are counted among those of this kernel, {self.columns!r}."
+            ) from error
 
     def transform(self, X: Rows) -> Rows:
         """Return the chosen columns."""
@@ -281,13 +279,12 @@ class OnColumns(TransformedRowsKernel):
 
     def _indices(self, n_columns: int) -> NDArray[np.int64]:
         columns = _listed(self.columns)
-        names = [c for c in columns if isinstance(c, str)]
-        if names:
+        if names := [c for c in columns if isinstance(c, str)]:
             raise ValueError(_unknown(names, []))
         if max(columns) >= n_columns:
             raise ValueError(
-                f"This kernel sees the columns {self.columns!r}, counted from 0; got rows of "
-                f"{n_columns} columns. Give places below {n_columns}."
+                f"This kernel needs the columns {self.columns!r}, counted from 0; got rows of "
+                f"{n_columns} columns. Give indices below {n_columns}."
             )
         return np.array(columns, np.int64)
 
@@ -331,7 +328,7 @@ class ShiftInvariantOnColumns(OnColumns, ShiftInvariant):
 @constructor
 def on_columns(kernel: Kernel, columns: Any) -> OnColumns:
     """Return the kernel of some columns."""
-    kind = ShiftInvariantOnColumns if all_shift_invariant(kernel) else OnColumns
+    kind = ShiftInvariantOnColumns if isinstance(kernel, ShiftInvariant) else OnColumns
     return kind(kernel, columns)
 
 
@@ -343,8 +340,7 @@ def with_column_indices(kernel: Kernel, names: Collection[Any] | None) -> Kernel
         return replace(kernel, **inner) if inner else kernel  # type: ignore[type-var]
     known = {} if names is None else {name: index for index, name in enumerate(names)}
     columns = _listed(kernel.columns)
-    missing = [c for c in columns if isinstance(c, str) and c not in known]
-    if missing:
+    if missing := [c for c in columns if isinstance(c, str) and c not in known]:
         raise ValueError(_unknown(missing, list(known)))
     indices = tuple(known[c] if isinstance(c, str) else c for c in columns)
     return replace(kernel, kernel=with_column_indices(kernel.kernel, None), columns=indices)
@@ -356,20 +352,20 @@ def _listed(columns: Any) -> tuple[Any, ...]:
 
 
 def _is_index(column: Any) -> bool:
-    return isinstance(column, Integral) and not isinstance(column, bool) and int(column) >= 0
+    return is_integer(column) and column >= 0
 
 
 def _unknown(missing: list[Any], known: list[Any]) -> str:
+    """Return a message about column names that are not among the known ones."""
     names = ", ".join(map(repr, missing))
     if not known:
         return (
-            f"This kernel sees columns by their names, {names}, which a machine looks up in the "
-            "data frame that it is fitted to; here there are none. Fit a machine to a data frame, "
-            "or give the places of the columns."
+            f"This kernel needs a data frame that has the columns {names}; here columns have no "
+            "names. Fit a machine to a data frame, or give the indices of the columns."
         )
     more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
     return (
-        f"This kernel sees columns that are not there: {names}. There are "
+        f"This kernel needs columns that are not there: {names}. There are "
         f"{', '.join(map(repr, known[:MOST_LISTED]))}{more}."
     )
 
@@ -430,12 +426,12 @@ class Mapped(ShiftInvariant, TransformedRowsKernel):
             raise ValueError(
                 "The directions of Mapped must be finite; got "
                 f"{np.sum(~np.isfinite(directions))} numbers that are NaN or infinite. Replace "
-                "them, by 0 if a column is to play no part in a direction."
+                "them, by 0 if a direction does not use a column."
             )
         if not np.any(directions):
             raise ValueError(
                 "The directions of Mapped must not all be zero, which makes all rows equal; got "
-                f"zeros of shape {directions.shape}. Give one that is not."
+                f"zeros of shape {directions.shape}. Give at least one number that is not 0."
             )
         shift_invariant(self.kernel).check()
 

@@ -9,7 +9,6 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from bochner.compute.random.counter_based import Random
 from bochner.kernels.kernel import Kernel, constructor
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 
@@ -55,11 +54,6 @@ class FunctionKernel(Kernel):
                 f"their kernel; got {self.function!r}."
             )
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: no parameter depends on the data."""
-        self.check()
-        return replace(self)
-
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return k(A, B), of at most `ROWS` rows of `A` at a time."""
         K = np.empty((A.shape[0], B.shape[0]), A.dtype)
@@ -94,7 +88,8 @@ class FunctionKernel(Kernel):
         if not np.isfinite(values).all():
             raise ValueError(
                 f"A kernel function must return finite numbers; {self.function!r} returned NaN, "
-                f"infinity, or what is too large for {dtype}. Scale the columns of X, or mend it."
+                f"infinity, or what is too large for {dtype}. Scale the columns of X, or correct "
+                "the function."
             )
         return values
 
@@ -120,13 +115,6 @@ class Precomputed(Kernel, name="precomputed"):
     >>> Kernel.resolve("precomputed")
     Precomputed()
     """
-
-    def check(self) -> None:
-        """Do nothing: there are no parameters."""
-
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: no parameter depends on the data."""
-        return replace(self)
 
     def matrix(self, A: Rows, B: Rows) -> NoReturn:
         """Raise a ValueError: only the values in the rows are known."""

@@ -80,11 +80,6 @@ class RandomProcess(Kernel):
         require_count("draws of RandomProcess", self.draws)
         require_count("seed of RandomProcess", self.seed, 0)
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
-        """Return a copy: no parameter depends on the data."""
-        self.check()
-        return replace(self)
-
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return the mean of phi(omega, a) phi(omega, b) over the draws."""
         total, units = np.zeros((A.shape[0], B.shape[0])), 0
@@ -139,7 +134,7 @@ class RandomProcess(Kernel):
         if not np.isfinite(values).all():
             raise ValueError(
                 "The function of RandomProcess must return finite numbers, also for a row of "
-                f"zeros; {self.function!r} returned NaN or infinity. Guard its divisions."
+                f"zeros; {self.function!r} returned NaN or infinity. Check its divisions."
             )
         return values
 

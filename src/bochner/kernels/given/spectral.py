@@ -32,7 +32,7 @@ class Spectral(ShiftInvariant):
     By Bochner's theorem every shift-invariant kernel with k(a, a) = 1 is of this form. Features
     need the sampler alone. Values k(a, b) come from `function` if it is given. If not, they are a
     Monte Carlo mean over 16,384 fixed frequencies: this is a kernel itself, differs from the exact
-    one by about 0.006 (1 / sqrt(2 * 16,384)), and is slow. `is_exact` tells the two apart.
+    one by about 0.006 (1 / sqrt(2 * 16,384)), and is slow. `is_exact` says which of the two.
     `2 * Spectral(...)` has another variance, `ColumnScaled` and `Mapped` have another metric.
 
     Parameters
@@ -41,7 +41,7 @@ class Spectral(ShiftInvariant):
         `sampler(n_columns, size, rng)` returns angular frequencies as an array of the shape
         (n_columns, size). Random numbers come from `rng` (`rng.normal((n_columns, size))`,
         `rng.uniform(size)`, ...) and from nothing else: frequencies are drawn again from seeds.
-        `size` is the last side of every shape, by which "quasi_monte_carlo" tells them apart.
+        `size` is the last side of every shape: "quasi_monte_carlo" relies on it.
     function : callable or None
         The kernel as a function of differences: `function(D)` of an array (n, n_columns) returns
         the n values of k.
@@ -163,6 +163,6 @@ def _finite(values: NDArray[Any], what: str, function: Any) -> NDArray[Any]:
     if not np.isfinite(values).all():
         raise ValueError(
             f"The {what} of Spectral must return finite numbers; {function!r} returned NaN or "
-            "infinity. Mend it, or scale the columns of X."
+            "infinity. Correct it, or scale the columns of X."
         )
     return values
