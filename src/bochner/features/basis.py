@@ -59,7 +59,7 @@ class Basis(Validated, ABC):
 
     @property
     def input_columns(self) -> int | None:
-        """The number of columns that rows must have, None if the basis uses some of them."""
+        """The number of columns that rows must have, None if they may have more."""
         return None
 
     def clear_cache(self) -> None:
@@ -71,8 +71,23 @@ class Basis(Validated, ABC):
         if stop is not None:
             return stop
         if self.size is None:
-            raise ValueError("This basis is endless: say at which function to stop.")
+            raise ValueError("This basis is infinite: give the number of functions, stop.")
         return self.size
+
+
+class WrappedBasis(Basis):
+    """A basis whose functions are computed from those of `inner`, at the codes of `inner`."""
+
+    inner: Basis
+
+    @property
+    def input_columns(self) -> int | None:
+        """The number of columns that rows must have, None if they may have more."""
+        return self.inner.input_columns
+
+    def encode(self, X: Any) -> Code:
+        """Return the code of `inner`."""
+        return self.inner.encode(X)
 
 
 class TransformedBasis(Basis):

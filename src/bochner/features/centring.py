@@ -30,11 +30,10 @@ class Centring(Validated):
 
     def validate(self) -> None:
         """Check the number of columns, the centre and the dtype."""
-        n_columns, centre = self.n_columns, self.centre
-        require_sound(0 < n_columns < MOST, "its number of columns cannot be")
-        fits = centre is None or centre.shape == (n_columns,)
-        require_sound(fits, "its centre is of other columns")
-        require_sound(self.dtype in (np.float32, np.float64), "its dtype cannot be")
+        require_sound(0 < self.n_columns < MOST, "its number of columns is impossible")
+        fits = self.centre is None or self.centre.shape == (self.n_columns,)
+        require_sound(fits, "its centre has another number of columns")
+        require_sound(self.dtype in (np.float32, np.float64), "its dtype is not float32 or float64")
 
     @property
     def input_columns(self) -> int:

@@ -58,9 +58,7 @@ MODULES = {
     "features.drawings": "Fastfood Orthogonal Plain QuasiMonteCarlo StructuredOrthogonal",
     "features.random.additive": "AdditiveBasis AdditiveHomogeneous RandomAdditiveBasis Waves",
     "features.random.angular": "Harmonics HarmonicsBasis Rectified RectifiedBasis",
-    "features.random.combined": (
-        "ProductBasis ProductFeatures SeenBasis SeenFeatures SumBasis SumFeatures"
-    ),
+    "features.random.combined": ("CombinedFeatures ProductBasis SumBasis TransformedRowsBasis"),
     "features.random.exponential_fourier": "ExponentialFourier ExponentialFourierBasis",
     "features.random.fourier": "Fourier FourierBasis PhaseBasis RandomPhase",
     "features.random.histogram_fourier": (
@@ -133,6 +131,10 @@ OLD_NAMES = {
     "kernels.GeneralStretched": "kernels.GeneralColumnScaled",
     "kernels.Stretched": "kernels.ColumnScaled",
     "features.MappedRows": "features.MappedCentring",
+    "features.ProductFeatures": "features.CombinedFeatures",
+    "features.SeenBasis": "features.TransformedRowsBasis",
+    "features.SeenFeatures": "features.CombinedFeatures",
+    "features.SumFeatures": "features.CombinedFeatures",
     "estimators.Course": "estimators.StreamingRatioFit",
     "data.MappedRows": "data.TransformedRows",
     "loop.Training": "training.Training",

@@ -62,8 +62,10 @@ class Spectrum(Validated):
     def validate(self) -> None:
         """Check that each value has a vector."""
         sound = self.vectors.ndim == 2 and self.values.ndim == 1
-        require_sound(sound, "its parts are no table and list")
-        require_sound(self.vectors.shape[1] == len(self.values), "its parts differ in number")
+        require_sound(sound, "its vectors are no matrix, or its values no list")
+        require_sound(
+            self.vectors.shape[1] == len(self.values), "values and vectors differ in number"
+        )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -161,7 +163,7 @@ def _checked(given: Any, count: int) -> NDArray[Any]:
         )
     if not np.isfinite(matrix).all():
         raise ValueError(
-            "Eigenpairs need finite numbers; the matrix has NaN or infinity in it. Look at the "
-            "rows it was made from."
+            "Eigenpairs need finite numbers; the matrix has NaN or infinity in it. Check the rows "
+            "that it was made from."
         )
     return matrix

@@ -42,8 +42,8 @@ class Grid(Validated):
 
     def validate(self) -> None:
         """Check the dtypes."""
-        alike = self.inverse.dtype == self.shift.dtype == np.float64
-        require_sound(alike and self.multiplier.dtype == np.uint64, "its grids differ in columns")
+        numbers = self.inverse.dtype == self.shift.dtype == np.float64
+        require_sound(numbers and self.multiplier.dtype == np.uint64, "its dtypes are wrong")
 
 
 @dataclass(init=False, eq=False, repr=False)
@@ -79,9 +79,9 @@ class BinningBasis(GrowingBasis):
         """Check that all grids have the same columns."""
         columns = (self.n_columns,)
         for grid in self.grids:
-            alike = grid.inverse.shape == grid.shift.shape == grid.multiplier.shape == columns
-            require_sound(alike, "its grids differ in columns")
-        require_sound(self.n_columns > 0 and self.size < MOST, "its size cannot be")
+            equal = grid.inverse.shape == grid.shift.shape == grid.multiplier.shape == columns
+            require_sound(equal, "its grids differ in columns")
+        require_sound(self.n_columns > 0 and self.size < MOST, "its size is impossible")
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -239,10 +239,11 @@ class BinningBasis(GrowingBasis):
             )
         if X.dtype not in (np.float32, np.float64):
             X = X.astype(np.float64)
-        self._refuse_far(X)
+        self._require_near(X)
         return X
 
-    def _refuse_far(self, X: Any) -> None:
+    def _require_near(self, X: Any) -> None:
+        """Raise a ValueError if a number is so large that its bin is not exact."""
         if X.shape[0] == 0:
             return
         largest = abs(X).max(axis=0)
@@ -251,9 +252,9 @@ class BinningBasis(GrowingBasis):
             return
         j = int(np.argmax(~(largest < self._furthest)))
         raise ValueError(
-            f"Column {j} reaches {largest[j]:g}, but its bins are so narrow that numbers from "
-            f"{self._furthest[j]:g} on cannot be told apart. Scale the columns (scale='range'), "
-            "or choose a larger bandwidth."
+            f"Column {j} must have numbers below {self._furthest[j]:g}, since its bins are too "
+            f"narrow to be distinguished beyond; got {largest[j]:g}. Scale the columns "
+            "(scale='range'), or choose a larger bandwidth."
         )
 
     def __getstate__(self) -> dict[str, Any]:

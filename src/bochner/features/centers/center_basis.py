@@ -73,26 +73,25 @@ class CenterBasis(DenseBasis):
         """Check that centres, their row numbers and the centring have the same shapes."""
         centers, index = self.centers, self.index
         kinds = np.ndarray | sp.csr_array | sp.csr_matrix
-        require_sound(isinstance(centers, kinds), "its centres are none")
+        require_sound(isinstance(centers, kinds), "its centres are no array")
         table = centers.ndim == 2 and centers.dtype == self.dtype
-        require_sound(table, "its centres are no table")
+        require_sound(table, "its centres are no matrix of its dtype")
         ordered = not isinstance(centers, np.ndarray) or centers.flags.c_contiguous
-        require_sound(ordered, "they are transposed")
-        require_sound(self.centring.dtype == self.dtype, "it is of another dtype")
-        alike = centers.shape[1] == self.centring.n_columns
-        require_sound(alike, "its centres have other columns")
+        require_sound(ordered, "its centres are transposed")
+        require_sound(self.centring.dtype == self.dtype, "its dtypes differ")
+        fits = centers.shape[1] == self.centring.n_columns
+        require_sound(fits, "its centres have another number of columns")
         self._validate_count()
-        require_sound(0 < self.size < MOST and self.memory >= 0, "its size cannot be")
-        require_sound(not self.is_of_rows or index is not None, "its centres have no numbers")
+        require_sound(0 < self.size < MOST and self.memory >= 0, "its size is impossible")
+        require_sound(not self.is_of_rows or index is not None, "its centres have no row numbers")
         if index is not None:
             numbers = index.shape == (self.size,) and index.dtype == np.int64
-            require_sound(numbers, "its numbers are none")
+            require_sound(numbers, "it needs a row number for each of its centres")
             possible = index.min() >= 0 and index.max() < MOST_ROWS
-            require_sound(possible, "its centres have odd numbers")
+            require_sound(possible, "its row numbers are impossible")
 
     def _validate_count(self) -> None:
-        enough = self.centers.shape[0] == self.size
-        require_sound(enough, "its centres are not as many as it says")
+        require_sound(self.centers.shape[0] == self.size, "its size is not its number of centres")
 
     @property
     def input_columns(self) -> int:

@@ -11,6 +11,7 @@ from scipy.linalg import eigh
 
 from bochner.compute.blas import single_blas
 from bochner.data.batch import Batch
+from bochner.features.basis import WrappedBasis
 from bochner.features.centers.center_basis import CenterBasis
 from bochner.features.centers.centers import Centers
 from bochner.features.centers.whitened_basis import exact_matrix
@@ -92,7 +93,7 @@ class NystroemFeatures(FeatureMap, name="nystroem"):
 
 
 @dataclass(init=False, eq=False, repr=False)
-class NystroemBasis(DenseBasis):
+class NystroemBasis(WrappedBasis, DenseBasis):
     """The functions phi(x) = D^-1/2 V'k(Z, x); codes are those of `inner`, k(., Z)."""
 
     size: int
@@ -108,18 +109,8 @@ class NystroemBasis(DenseBasis):
     def validate(self) -> None:
         """Check that the mixing has a row for each centre and a column for each function."""
         fits = self.mixing.shape == (self.inner.size, self.size)
-        require_sound(fits, "its mixing has another shape")
-        alike = self.mixing.dtype == self.dtype == self.inner.dtype
-        require_sound(alike, "it is of another dtype")
-
-    @property
-    def input_columns(self) -> int:
-        """The number of columns of a row."""
-        return self.inner.input_columns
-
-    def encode(self, X: Any) -> Any:
-        """Return the code of the centre basis."""
-        return self.inner.encode(X)
+        require_sound(fits, "its mixing has a wrong shape")
+        require_sound(self.mixing.dtype == self.dtype == self.inner.dtype, "its dtypes differ")
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1: the kernel values times the mixing."""
@@ -140,7 +131,7 @@ def _whitening(matrix: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any
     above = int(np.sum(values > floor))
     if above == 0:
         raise ValueError(
-            "The kernel matrix of the centres must have a positive eigenvalue; got none. Give a "
+            "The kernel matrix of the centres must have a positive eigenvalue; it has none. Give a "
             "positive semi-definite kernel, and centres at which it is not 0."
         )
     kept = vectors[:, ::-1][:, :above] / np.sqrt(values[::-1][:above])

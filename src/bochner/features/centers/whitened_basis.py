@@ -17,7 +17,7 @@ from bochner.compute.linear_algebra.cholesky import (
 )
 from bochner.compute.linear_algebra.products import add_column_products, add_row_products
 from bochner.compute.pool import each_tile, sum_tiles
-from bochner.features.basis import Basis, TransformedBasis
+from bochner.features.basis import Basis, TransformedBasis, WrappedBasis
 from bochner.features.centers.center_basis import CenterBasis
 from bochner.features.codes.kept_columns import TabulatedBasis, with_kept_columns
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
@@ -32,7 +32,7 @@ CORNER, JITTER = 1e-5, 1e-3
 
 
 @dataclass(init=False, eq=False, repr=False)
-class WhitenedBasis(TransformedBasis):
+class WhitenedBasis(WrappedBasis, TransformedBasis):
     """phi(x) = L^-1 k(Z, x) for centres Z with k(Z, Z) = L L'.
 
     The function phi(x)'w is k(x, Z) c with c = L^-T w, and |w|^2 = c'k(Z, Z) c is its norm in the
@@ -62,14 +62,8 @@ class WhitenedBasis(TransformedBasis):
 
     def validate(self) -> None:
         """Check that the other basis is one of centres, with as many functions."""
-        alike = self.size == self.inner.size
-        require_sound(alike, "it has more functions, or fewer, than it keeps")
+        require_sound(self.size == self.inner.size, "its size is not that of its inner basis")
         require_sound(isinstance(self.inner.for_prediction, CenterBasis), "it has no centres")
-
-    @property
-    def input_columns(self) -> int | None:
-        """The number of columns of a row."""
-        return self.inner.input_columns
 
     @property
     def centers(self) -> CenterBasis:
@@ -89,10 +83,6 @@ class WhitenedBasis(TransformedBasis):
         if self._lower is None:
             self._lower = jittered_cholesky(exact_matrix(self.centers), self.jitter)[0]
         return self._lower
-
-    def encode(self, X: Any) -> Any:
-        """Return the code of the centre basis."""
-        return self.inner.encode(X)
 
     def evaluate(self, code: Any, weights: NDArray[Any], start: int = 0) -> NDArray[Any]:
         """Return k(x, Z) L^-T w."""
@@ -204,9 +194,9 @@ class WhitenedBasis(TransformedBasis):
     def factor(self, curvature: float, ridge: float, intercept: bool) -> NDArray[np.float32]:
         """Return the Cholesky factor of curvature Phi'Phi / n + ridge I, as if Z were the rows.
 
-        Then Phi'Phi / n = L'L / M for M centres (the same, Eq. 13), and the mean L'1 / M stands
-        beside it for the intercept, whose row is the last. It only guides conjugate gradients, for
-        which single precision does: they take as many steps.
+        Then Phi'Phi / n = L'L / M for M centres (the same, Eq. 13), and the mean L'1 / M is beside
+        it for the intercept, whose row is the last. It only preconditions conjugate gradients,
+        which take as many steps as with double precision.
         """
         key = curvature, ridge, intercept
         if self._factor is None or self._factor[0] != key:

@@ -14,7 +14,7 @@ from bochner.compute.compiled import compiled
 from bochner.compute.linear_algebra.products import add_row_products
 from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
-from bochner.features.basis import Basis
+from bochner.features.basis import Basis, WrappedBasis
 from bochner.features.centring import MOST
 from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, NumberedRows, cuts, padded
 from bochner.records import require_sound
@@ -55,7 +55,7 @@ class KernelRows(NumberedRows):
 
 
 @dataclass(init=False, eq=False, repr=False)
-class TabulatedBasis(DenseBasis):
+class TabulatedBasis(WrappedBasis, DenseBasis):
     """The functions of another basis; the code of rows is the matrix Phi_ij = phi_j(x_i) itself.
 
     The tiles are those of the other basis, so the results are the same in every bit.
@@ -72,14 +72,8 @@ class TabulatedBasis(DenseBasis):
 
     def validate(self) -> None:
         """Check that size and dtype are those of the other basis."""
-        alike = self.size == self.inner.size
-        require_sound(alike, "it has more functions, or fewer, than it keeps")
-        require_sound(self.dtype == self.inner.dtype, "it is of another dtype")
-
-    @property
-    def input_columns(self) -> int | None:
-        """The number of columns of a row, None if some are used."""
-        return self.inner.input_columns
+        require_sound(self.size == self.inner.size, "its size is not that of its inner basis")
+        require_sound(self.dtype == self.inner.dtype, "its dtypes differ")
 
     @property
     def for_prediction(self) -> Basis:
@@ -126,7 +120,7 @@ class TabulatedBasis(DenseBasis):
 
 
 @dataclass(init=False, eq=False, repr=False)
-class RememberedBasis(DenseBasis):
+class RememberedBasis(WrappedBasis, DenseBasis):
     """The functions of another basis, stored for each of `rows` training rows at its first use.
 
     For random access to rows; `TabulatedBasis` is for passes in the order of the rows.
@@ -148,21 +142,12 @@ class RememberedBasis(DenseBasis):
 
     def validate(self) -> None:
         """Check the number of rows."""
-        require_sound(0 <= self.rows < MOST, "its rows cannot be")
-
-    @property
-    def input_columns(self) -> int | None:
-        """The number of columns of a row, None if some are used."""
-        return self.inner.input_columns
+        require_sound(0 <= self.rows < MOST, "its number of rows is impossible")
 
     @property
     def for_prediction(self) -> Basis:
         """The basis that computes its columns."""
         return self.inner.for_prediction
-
-    def encode(self, X: Any) -> Any:
-        """Return the code of the other basis, for rows that are not training rows."""
-        return self.inner.encode(X)
 
     def encode_batch(self, batch: Batch) -> KernelRows:
         """Return the rows of a batch by their numbers; rows that are new are computed first."""

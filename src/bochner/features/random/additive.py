@@ -31,17 +31,11 @@ MOST = 64  # pairs: with these the error of smooth signatures is that of roundin
 ROUNDING = 1e-14  # an error that no other step can reduce
 PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model
 LAST = 1 - 2.0**-40  # quantile of the spectrum, which may be unbounded
-UNSEEN = 0.1  # share of the draws that is uniform over the columns
-
-
+UNIFORM = 0.1  # share of the probabilities of the columns
 STEPS = np.geomspace(0.4, 6.0, 24)  # times 1 / sqrt(frequencies); wide spectra need long ones
-
-
 # A prior for few or equal rows: the signature K(z), with weights for z = log(x / y) as between
 # entries of an exponential distribution.
 PRIOR, KNOTS = 0.01, 160
-
-
 Z = np.linspace(0, 16.0, KNOTS)
 
 
@@ -168,12 +162,11 @@ class AdditiveBasis(DenseBasis):
         waves, columns = self.waves, self.rows.n_columns
         require_sound(waves.columns.shape == (self.size,), "waves and functions differ in number")
         require_sound(waves.columns.dtype == np.int64, "its columns are no whole numbers")
-        require_sound(waves.numbers.shape == (3, self.size), "its waves have another shape")
-        require_sound(waves.numbers.flags.c_contiguous, "its waves have another order")
-        alike = waves.numbers.dtype == self.dtype == self.rows.dtype
-        require_sound(alike, "it is of another dtype")
+        require_sound(waves.numbers.shape == (3, self.size), "its waves have a wrong shape")
+        require_sound(waves.numbers.flags.c_contiguous, "its waves are transposed")
+        require_sound(waves.numbers.dtype == self.dtype == self.rows.dtype, "its dtypes differ")
         within = bool(((waves.columns >= 0) & (waves.columns < columns)).all())
-        require_sound(within and self.size > 0, "a wave is of a column that is not there")
+        require_sound(within and self.size > 0, "a wave has a column that does not exist")
 
     @property
     def input_columns(self) -> int:
@@ -222,13 +215,13 @@ class RandomAdditiveBasis(SeededBasis):
         super().__init__(seed, 2 * PAIRS, 4 * 2 * PAIRS * 8, memory_budget(memory))
 
     def validate(self) -> None:
-        """Check the chances of the columns, and all that follows from the other fields."""
+        """Check the probabilities of the columns, and all that follows from the other fields."""
         super().validate()
         chances = self.chances
         fits = chances.shape == (self.rows.n_columns,)
-        require_sound(fits, "chances and columns differ in number")
+        require_sound(fits, "probabilities and columns differ in number")
         possible = bool((chances > 0).all()) and chances.sum() < np.inf
-        require_sound(possible, "its chances cannot be")
+        require_sound(possible, "its probabilities are impossible")
         parts = self.kernel, self.rows, chances, self.size, self.seed, self.memory
         require_equal_numbers(self, RandomAdditiveBasis(*parts))
 
@@ -360,8 +353,8 @@ def _paired(size: int | None) -> int | None:
     """Return the size without half a pair, since a cosine without its sine is biased."""
     if size == 1:
         raise ValueError(
-            "AdditiveHomogeneous needs a function for each column, or two at least, a cosine and a "
-            "sine, of columns that are drawn; got size=1 and more columns. Take size=2 or more."
+            "AdditiveHomogeneous needs at least two functions for several columns, a cosine and a "
+            "sine; got size=1. Take size=2 or more."
         )
     return None if size is None else size - size % 2
 
@@ -379,4 +372,4 @@ def _means(X: Any) -> NDArray[np.float64]:
 def _chances(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probabilities of the columns, in proportion to their part in k(x, x)."""
     known = means / means.sum() if means.sum() > 0 else np.full(len(means), 1 / len(means))
-    return (1 - UNSEEN) * known + UNSEEN / len(means)
+    return (1 - UNIFORM) * known + UNIFORM / len(means)

@@ -13,59 +13,11 @@ from numpy.typing import NDArray
 
 from bochner.compute.elementwise.sketches import place_columns
 from bochner.compute.random.counter_based import Random
-from bochner.data.batch import Batch
 from bochner.features.centring import Centring
-from bochner.features.feature_map import FeatureMap, checked_size
 from bochner.features.random.maclaurin import Degrees, DegreesBasis
-from bochner.features.random.random_basis import UNIT, RandomBasis, WholeUnits
-from bochner.kernels import ArcCosine, Kernel, Zonal
+from bochner.features.random.random_basis import UNIT, RandomFunctionMap, WholeUnits
+from bochner.kernels import ArcCosine, Zonal
 from bochner.kernels.angular import directions, harmonics, legendre, lengths
-
-
-@dataclass
-class Harmonics(FeatureMap, name="harmonics"):
-    """Zonal harmonics at random points of the sphere, for kernels that see the angle alone.
-
-    For k(x, y) = sum_l c_l P_l(x'y) a function draws a degree l with probability in proportion to
-    c_l and a point w of the sphere: phi(x) = sqrt(sum(c) N_l) P_l(w'x), where N_l is the number of
-    harmonics of that degree. By the addition theorem E P_l(w'x) P_l(w'y) = P_l(x'y) / N_l, so that
-    E phi(x) phi(y) = k(x, y) (Mueller 1966, Spherical harmonics).
-
-    Parameters
-    ----------
-    size : int or None
-        The number of functions; None means infinitely many.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bochner.data import ArraySource
-    >>> from bochner.features import Harmonics
-    >>> from bochner.kernels import Zonal
-    >>> X = np.array([[2.0, 0.0], [0.0, 1.0]])
-    >>> basis = Harmonics(65_536).build(Zonal([0.5, 0.5]), ArraySource(X).sample(2), seed=0)
-    >>> columns = basis.columns(basis.encode(X))
-    >>> (columns @ columns.T).round(1)  # the kernel's values are 1 and 1/2
-    array([[1. , 0.5],
-           [0.5, 1. ]], dtype=float32)
-    """
-
-    kernel_type: ClassVar[Any] = Zonal
-    basis_type: ClassVar[type[Any]] = RandomBasis
-    size: int | None = None
-
-    def build(
-        self,
-        kernel: Kernel,
-        sample: Batch,
-        seed: int,
-        dtype: Any = np.float32,
-        memory: int | None = None,
-    ) -> HarmonicsBasis:
-        """Return the basis."""
-        zonal = self._checked_kernel(kernel)
-        rows = Centring.in_place(sample.X, dtype)
-        return HarmonicsBasis(zonal, checked_size(self.size, 1), rows, seed, memory)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +68,81 @@ class HarmonicsBasis(DegreesBasis):
 
 
 @dataclass
-class Rectified(FeatureMap, name="rectified"):
+class Harmonics(RandomFunctionMap, name="harmonics"):
+    """Zonal harmonics at random points of the sphere, for kernels of the angle alone.
+
+    For k(x, y) = sum_l c_l P_l(x'y) a function draws a degree l with probability in proportion to
+    c_l and a point w of the sphere: phi(x) = sqrt(sum(c) N_l) P_l(w'x), where N_l is the number of
+    harmonics of that degree. By the addition theorem E P_l(w'x) P_l(w'y) = P_l(x'y) / N_l, so that
+    E phi(x) phi(y) = k(x, y) (Mueller 1966, Spherical harmonics).
+
+    Parameters
+    ----------
+    size : int or None
+        The number of functions; None means infinitely many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Harmonics
+    >>> from bochner.kernels import Zonal
+    >>> X = np.array([[2.0, 0.0], [0.0, 1.0]])
+    >>> basis = Harmonics(65_536).build(Zonal([0.5, 0.5]), ArraySource(X).sample(2), seed=0)
+    >>> columns = basis.columns(basis.encode(X))
+    >>> (columns @ columns.T).round(1)  # the kernel's values are 1 and 1/2
+    array([[1. , 0.5],
+           [0.5, 1. ]], dtype=float32)
+    """
+
+    kernel_type: ClassVar[Any] = Zonal
+    basis_type: ClassVar[type[Any]] = HarmonicsBasis
+
+
+@dataclass(init=False, eq=False, repr=False)
+class RectifiedBasis(WholeUnits):
+    """Steps, ramps or squared ramps of projections to normal vectors."""
+
+    order: int
+
+    def __init__(
+        self,
+        kernel: ArcCosine,
+        size: int | None,
+        rows: Centring,
+        seed: int,
+        memory: int | None = None,
+    ) -> None:
+        self.order = kernel.order
+        super().__init__(size, rows, seed, UNIT * rows.n_columns * rows.dtype.itemsize, memory)
+
+    def encode(self, X: Any) -> Any:
+        """Return the rows in the dtype of the basis."""
+        return self.rows(X)
+
+    def draw(self, rng: Random) -> NDArray[Any]:
+        """Return normal vectors, (n_columns, UNIT), scaled so that ramps have their amplitude."""
+        length = (sqrt(2) * self.amplitude) ** (1 / self.order) if self.order else 1.0
+        return (length * rng.normal((self.n_columns, UNIT))).astype(self.dtype)
+
+    def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
+        """Write rectified projections."""
+        place = out[:, first : first + UNIT]
+        if sp.issparse(code):
+            place[:] = code @ parameters
+        else:
+            np.matmul(code, parameters, out=place)
+        if self.order == 0:
+            np.heaviside(place, 0, out=place)
+            place *= self.dtype.type(sqrt(2) * self.amplitude)
+        else:
+            np.maximum(place, 0, out=place)
+        if self.order == 2:
+            np.square(place, out=place)
+
+
+@dataclass
+class Rectified(RandomFunctionMap, name="rectified"):
     """Random rectified features of an arc-cosine kernel.
 
     phi_j(x) = sqrt(2 / size) h(w_j'x) with normal w_j and h(t) = 1 for t > 0, max(t, 0) or
@@ -143,54 +169,4 @@ class Rectified(FeatureMap, name="rectified"):
     """
 
     kernel_type: ClassVar[Any] = ArcCosine
-    basis_type: ClassVar[type[Any]] = RandomBasis
-    size: int | None = None
-
-    def build(
-        self,
-        kernel: Kernel,
-        sample: Batch,
-        seed: int,
-        dtype: Any = np.float32,
-        memory: int | None = None,
-    ) -> RectifiedBasis:
-        """Return the basis."""
-        order, rows = self._checked_kernel(kernel).order, Centring.in_place(sample.X, dtype)
-        return RectifiedBasis(order, checked_size(self.size, 1), rows, seed, memory)
-
-
-@dataclass(init=False, eq=False, repr=False)
-class RectifiedBasis(WholeUnits):
-    """Steps, ramps or squared ramps of projections to normal vectors."""
-
-    order: int
-
-    def __init__(
-        self, order: int, size: int | None, rows: Centring, seed: int, memory: int | None = None
-    ) -> None:
-        self.order = order
-        super().__init__(size, rows, seed, UNIT * rows.n_columns * rows.dtype.itemsize, memory)
-
-    def encode(self, X: Any) -> Any:
-        """Return the rows in the dtype of the basis."""
-        return self.rows(X)
-
-    def draw(self, rng: Random) -> NDArray[Any]:
-        """Return normal vectors, (n_columns, UNIT), scaled so that ramps have their amplitude."""
-        length = (sqrt(2) * self.amplitude) ** (1 / self.order) if self.order else 1.0
-        return (length * rng.normal((self.n_columns, UNIT))).astype(self.dtype)
-
-    def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
-        """Write rectified projections."""
-        place = out[:, first : first + UNIT]
-        if sp.issparse(code):
-            place[:] = code @ parameters
-        else:
-            np.matmul(code, parameters, out=place)
-        if self.order == 0:
-            np.heaviside(place, 0, out=place)
-            place *= self.dtype.type(sqrt(2) * self.amplitude)
-        else:
-            np.maximum(place, 0, out=place)
-        if self.order == 2:
-            np.square(place, out=place)
+    basis_type: ClassVar[type[Any]] = RectifiedBasis

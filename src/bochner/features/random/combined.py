@@ -56,10 +56,10 @@ class CombinedBasis(RandomBasis):
     def validate(self) -> None:
         """Check that the parts have their places in the code, and the dtype of the basis."""
         require_sound(len(self.parts) > 0, "it has no parts")
-        require_sound(self.size is None or 0 < self.size < MOST, "its size cannot be")
-        require_sound(self.places == code_places(self.parts), "parts overlap")
-        alike = all(part.dtype == self.dtype for part in self.parts)
-        require_sound(alike, "its parts are of other dtypes")
+        require_sound(self.size is None or 0 < self.size < MOST, "its size is impossible")
+        require_sound(self.places == code_places(self.parts), "its parts have wrong places")
+        equal = all(part.dtype == self.dtype for part in self.parts)
+        require_sound(equal, "its parts have another dtype")
 
     @property
     def code_columns(self) -> int:
@@ -140,10 +140,9 @@ class SumBasis(CombinedBasis):
     def validate(self) -> None:
         """Check that turns and scales are those of the parts."""
         super().validate()
-        require_sound(self.turn == lcm(*(part.atom for part in self.parts)), "its turns are others")
-        require_sound(self.atom == self.turn * len(self.parts), "its draws are others")
-        enough = len(self.scales) == len(self.parts)
-        require_sound(enough, "its scales are not as many as its parts")
+        require_sound(self.turn == lcm(*(part.atom for part in self.parts)), "its turn is wrong")
+        require_sound(self.atom == self.turn * len(self.parts), "its draws have a wrong size")
+        require_sound(len(self.scales) == len(self.parts), "scales and parts differ in number")
 
     def inner(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the whole turns of each part that have a function among these."""
@@ -190,7 +189,7 @@ class ProductBasis(CombinedBasis):
         """Check that an atom is all products of the parts' functions."""
         super().validate()
         atom = prod(part.atom for part in self.parts)
-        require_sound(self.atom == atom <= MOST_PRODUCTS, "its draws are others")
+        require_sound(self.atom == atom <= MOST_PRODUCTS, "its draws have a wrong size")
 
     def inner(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the whole draws of each part that have a function among these."""
@@ -214,7 +213,7 @@ class ProductBasis(CombinedBasis):
 
 
 @dataclass(init=False, eq=False, repr=False)
-class SeenBasis(RandomBasis):
+class TransformedRowsBasis(RandomBasis):
     """The functions of another basis at rows whose columns a kernel scales or selects."""
 
     size: int | None
@@ -229,11 +228,9 @@ class SeenBasis(RandomBasis):
 
     def validate(self) -> None:
         """Check that size, dtype and atom are those of the other basis."""
-        inner = self.inner
-        alike = self.size == inner.size
-        require_sound(alike, "it has more functions, or fewer, than it keeps")
-        require_sound(self.dtype == inner.dtype, "it is of another dtype")
-        require_sound(self.atom == inner.atom, "its draws are others")
+        require_sound(self.size == self.inner.size, "its size is not that of its inner basis")
+        require_sound(self.dtype == self.inner.dtype, "its dtypes differ")
+        require_sound(self.atom == self.inner.atom, "its draws have a wrong size")
 
     @property
     def code_columns(self) -> int:
@@ -262,10 +259,12 @@ class SeenBasis(RandomBasis):
 
 
 @dataclass
-class SumFeatures(FeatureMap):
-    """The features of a sum or a multiple of kernels: those of all parts side by side.
+class CombinedFeatures(FeatureMap):
+    """The random features of a composite kernel, or of one kernel with a given number of them.
 
-    Every part has as many functions as every other.
+    The features of a sum are those of its parts side by side, as many of each; those of a product
+    are products of independent draws of its factors. A kernel with column scales, or of some
+    columns, has the features of the inner kernel at the transformed rows.
 
     Parameters
     ----------
@@ -283,79 +282,25 @@ class SumFeatures(FeatureMap):
         seed: int,
         dtype: Any = np.float32,
         memory: int | None = None,
-    ) -> SumBasis:
+    ) -> RandomBasis:
         """Return the basis."""
-        numbers, kernels = zip(*terms(kernel), strict=True)
+        if isinstance(kernel, GeneralColumnScaled | OnColumns):
+            rows = replace(sample, X=kernel.transform(checked_rows(sample.X)))
+            inner = random_basis(kernel.kernel, self.size, rows, seed, dtype, memory)
+            return TransformedRowsBasis(inner, kernel)
+        if isinstance(kernel, GeneralProduct):
+            number, kernels = factors(kernel)
+            parts = _parts(kernels, sample, seed, dtype, memory)
+            size = whole_draws(self.size, ProductBasis(parts, number, None).atom)
+            return ProductBasis(parts, number, size)
+        numbers, kernels = map(list, zip(*terms(kernel), strict=True))
         parts = _parts(kernels, sample, seed, dtype, memory)
         size = whole_draws(self.size, SumBasis(parts, numbers, None).atom)
         return SumBasis(parts, numbers, size)
 
 
-@dataclass
-class ProductFeatures(FeatureMap):
-    """The features of a product of kernels: products of independent draws of each.
-
-    Parameters
-    ----------
-    size : int or None
-        The maximal number of functions; whole draws are taken. None means infinitely many.
-    """
-
-    basis_type: ClassVar[type[Any]] = RandomBasis
-    size: int | None = None
-
-    def build(
-        self,
-        kernel: Kernel,
-        sample: Batch,
-        seed: int,
-        dtype: Any = np.float32,
-        memory: int | None = None,
-    ) -> ProductBasis:
-        """Return the basis."""
-        number, kernels = factors(kernel)
-        parts = _parts(kernels, sample, seed, dtype, memory)
-        size = whole_draws(self.size, ProductBasis(parts, number, None).atom)
-        return ProductBasis(parts, number, size)
-
-
-@dataclass
-class SeenFeatures(FeatureMap):
-    """The features of a kernel with column scales or on some columns.
-
-    Parameters
-    ----------
-    size : int or None
-        The number of functions; None means infinitely many.
-    """
-
-    basis_type: ClassVar[type[Any]] = RandomBasis
-    size: int | None = None
-
-    def build(
-        self,
-        kernel: Kernel,
-        sample: Batch,
-        seed: int,
-        dtype: Any = np.float32,
-        memory: int | None = None,
-    ) -> SeenBasis:
-        """Return the basis of the inner kernel at scaled or selected columns."""
-        assert isinstance(kernel, GeneralColumnScaled | OnColumns)  # no others have these features
-        rows = replace(sample, X=kernel.transform(checked_rows(sample.X)))
-        inner = random_basis(kernel.kernel, self.size, rows, seed, dtype, memory)
-        return SeenBasis(inner, kernel)
-
-
-MAPS.update(
-    {
-        GeneralSum: SumFeatures,
-        GeneralScaled: SumFeatures,
-        GeneralProduct: ProductFeatures,
-        GeneralColumnScaled: SeenFeatures,
-        OnColumns: SeenFeatures,
-    }
-)
+for kind in (GeneralSum, GeneralScaled, GeneralProduct, GeneralColumnScaled, OnColumns):
+    MAPS[kind] = CombinedFeatures
 
 
 def random_basis(
@@ -368,11 +313,11 @@ def random_basis(
 ) -> RandomBasis:
     """Return a random basis of a kernel, any block of which approximates the kernel.
 
-    If the map of the kernel builds another type for a given size, functions of its infinite basis
-    are used.
+    If the map of the kernel builds another type of basis for a given size, functions of its
+    infinite basis are used.
     """
     own = map_of(kernel, size)
-    features = own if issubclass(own.basis_type, RandomBasis) else SumFeatures(size)
+    features = own if issubclass(own.basis_type, RandomBasis) else CombinedFeatures(size)
     return cast(RandomBasis, features.build(kernel, sample, seed, dtype, memory))
 
 

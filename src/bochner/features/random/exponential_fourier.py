@@ -12,16 +12,48 @@ from numpy.typing import NDArray
 from bochner.compute.elementwise.exponential import exponential
 from bochner.compute.elementwise.waves import cosine_sine
 from bochner.compute.random.counter_based import Random
-from bochner.data.batch import Batch
 from bochner.features.centring import Centring
-from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.random_basis import UNIT, RandomBasis, WholeUnits
-from bochner.kernels import Exponential, Kernel
+from bochner.features.random.random_basis import UNIT, RandomFunctionMap, WholeUnits
+from bochner.kernels import Exponential
 from bochner.kernels.distances import squared_norms
 
 
+@dataclass(init=False, eq=False, repr=False)
+class ExponentialFourierBasis(WholeUnits):
+    """Cosines and sines side by side, times exp(|x|^2 / 2), of rows divided by the bandwidth."""
+
+    atom = 2
+    bandwidth: float
+
+    def __init__(
+        self,
+        kernel: Exponential,
+        size: int | None,
+        rows: Centring,
+        seed: int,
+        memory: int | None = None,
+    ) -> None:
+        self.bandwidth = kernel.length
+        unit_bytes = UNIT // 2 * rows.n_columns * rows.dtype.itemsize
+        super().__init__(size, rows, seed, unit_bytes, memory)
+
+    def encode(self, X: Any) -> Any:
+        """Return the rows divided by the bandwidth."""
+        return self.rows(X) * self.dtype.type(1 / self.bandwidth)
+
+    def draw(self, rng: Random) -> NDArray[Any]:
+        """Return normal frequencies in turns, (n_columns, UNIT / 2)."""
+        return (rng.normal((self.n_columns, UNIT // 2)) / (2 * pi)).astype(self.dtype)
+
+    def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
+        """Write waves and multiply them by the rows' factors."""
+        turns = np.ascontiguousarray(code @ parameters)
+        cosine_sine(turns, out, sqrt(2) * self.amplitude, first)
+        out[:, first : first + UNIT] *= exponential(squared_norms(code) / 2)[:, None]
+
+
 @dataclass
-class ExponentialFourier(FeatureMap, name="exponential_fourier"):
+class ExponentialFourier(RandomFunctionMap, name="exponential_fourier"):
     """Random Fourier features of the exponential kernel.
 
     With b the bandwidth, exp(x'y / b^2) = exp(|x|^2 / 2b^2) exp(|y|^2 / 2b^2) exp(-|x - y|^2 /
@@ -52,52 +84,4 @@ class ExponentialFourier(FeatureMap, name="exponential_fourier"):
     """
 
     kernel_type: ClassVar[Any] = Exponential
-    basis_type: ClassVar[type[Any]] = RandomBasis
-    size: int | None = None
-
-    def build(
-        self,
-        kernel: Kernel,
-        sample: Batch,
-        seed: int,
-        dtype: Any = np.float32,
-        memory: int | None = None,
-    ) -> ExponentialFourierBasis:
-        """Return the basis."""
-        length = self._checked_kernel(kernel).length
-        size, rows = checked_size(self.size, 2), Centring.in_place(sample.X, dtype)
-        return ExponentialFourierBasis(length, size, rows, seed, memory)
-
-
-@dataclass(init=False, eq=False, repr=False)
-class ExponentialFourierBasis(WholeUnits):
-    """Cosines and sines side by side, times exp(|x|^2 / 2), of rows divided by the bandwidth."""
-
-    atom = 2
-    bandwidth: float
-
-    def __init__(
-        self,
-        bandwidth: float,
-        size: int | None,
-        rows: Centring,
-        seed: int,
-        memory: int | None = None,
-    ) -> None:
-        self.bandwidth = bandwidth
-        unit_bytes = UNIT // 2 * rows.n_columns * rows.dtype.itemsize
-        super().__init__(size, rows, seed, unit_bytes, memory)
-
-    def encode(self, X: Any) -> Any:
-        """Return the rows divided by the bandwidth."""
-        return self.rows(X) * self.dtype.type(1 / self.bandwidth)
-
-    def draw(self, rng: Random) -> NDArray[Any]:
-        """Return normal frequencies in turns, (n_columns, UNIT / 2)."""
-        return (rng.normal((self.n_columns, UNIT // 2)) / (2 * pi)).astype(self.dtype)
-
-    def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
-        """Write waves and multiply them by the rows' factors."""
-        turns = np.ascontiguousarray(code @ parameters)
-        cosine_sine(turns, out, sqrt(2) * self.amplitude, first)
-        out[:, first : first + UNIT] *= exponential(squared_norms(code) / 2)[:, None]
+    basis_type: ClassVar[type[Any]] = ExponentialFourierBasis

@@ -19,13 +19,11 @@ from bochner.features.centring import Centring
 from bochner.features.dense_basis import BLOCK, cuts
 from bochner.features.drawings import PAIRS, Drawing, MatrixDrawing
 from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.random_basis import RandomBasis, SeededBasis, require_equal_numbers
+from bochner.features.random.random_basis import SeededBasis, require_equal_numbers
 from bochner.kernels import Kernel, ShiftInvariant
 from bochner.records import require_sound
 
 PHASES = 1  # the child stream of a unit that phases are drawn from
-
-
 WIDEST = 8 * BLOCK  # functions that are written at once: 8 MiB of a tile
 
 
@@ -71,9 +69,9 @@ class WaveBasis(SeededBasis):
         shape = (self.n_columns, self.pairs)
         for number, unit in self.given.items():
             possible = number >= 0 and isinstance(self.drawing, MatrixDrawing)
-            require_sound(possible, "its units cannot be")
+            require_sound(possible, "its units are impossible")
             sound = unit.shape == shape and unit.dtype == self.dtype and unit.flags.c_contiguous
-            require_sound(sound, "its frequencies have another shape")
+            require_sound(sound, "its frequencies have a wrong shape or dtype")
 
     @property
     def input_columns(self) -> int:
@@ -108,49 +106,20 @@ class WaveBasis(SeededBasis):
         return turns
 
 
-# Writing a wide array by whole rows takes a quarter less time than by blocks. So the phases of up
-# to WIDE pairs are computed before the waves, for so few rows that they stay in the L2 cache.
-WIDE, WIDE_ROWS, NARROW = 8 * PAIRS, 64, 2 * PAIRS
-
-
 @dataclass
-class Fourier(FeatureMap, name="fourier"):
-    """Random Fourier features of a shift-invariant kernel.
-
-    phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), cos(omega_2'x), ...) with
-    omega_j drawn from the spectral measure of k, so that E phi(x)'phi(y) = k(x - y) (Rahimi and
-    Recht 2007, Random features for large-scale kernel machines, Algorithm 1). The cosine and the
-    sine of a frequency have a smaller variance than two cosines of random phase (Sutherland and
-    Schneider 2015, On the error of random Fourier features).
+class WaveMap(FeatureMap):
+    """A map to waves, `basis_type`, whose frequencies a `drawing` draws.
 
     Parameters
     ----------
     size : int or None
-        The number of functions, even: a cosine and a sine for each frequency. None means infinitely
-        many, which are scaled by sqrt(k(0)) alone: a solver divides by the number that it uses.
-        A smaller size is a prefix of a larger one up to the scale.
+        The number of functions; None means infinitely many.
     drawing : str or Drawing
-        How frequencies are drawn: "plain" independently; "orthogonal" with a smaller error;
-        "quasi_monte_carlo" with a smaller error for few columns;
-        "fastfood" and "structured_orthogonal" faster for hundreds of columns and more. Each of
-        these is also the name of an infinite feature map, as in ``features="orthogonal"``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bochner.data import ArraySource
-    >>> from bochner.features import Fourier
-    >>> from bochner.kernels import Gaussian
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
-    >>> basis = Fourier(10_000).build(Gaussian(1.0), ArraySource(X).sample(2), seed=0)
-    >>> columns = basis.columns(basis.encode(X))
-    >>> (columns @ columns.T).round(1)  # the kernel's values are 1 and exp(-1)
-    array([[1. , 0.4],
-           [0.4, 1. ]], dtype=float32)
+        How frequencies are drawn.
     """
 
     kernel_type: ClassVar[Any] = ShiftInvariant
-    basis_type: ClassVar[type[Any]] = RandomBasis
+    basis_type: ClassVar[type[Any]] = WaveBasis
     size: int | None = None
     drawing: str | Drawing = "plain"
 
@@ -165,21 +134,22 @@ class Fourier(FeatureMap, name="fourier"):
         seed: int,
         dtype: Any = np.float32,
         memory: int | None = None,
-    ) -> FourierBasis:
+    ) -> WaveBasis:
         """Return the basis; the mean of the sample is subtracted from rows.
 
         The kernel does not depend on a shift, and small phases have small rounding errors. Sparse
         rows are not shifted, since a shift makes them dense.
         """
-        waved, size = self._checked_kernel(kernel), checked_size(self.size, 2)
+        known, size = self._checked_kernel(kernel), checked_size(self.size, self.basis_type.atom)
         drawing = Drawing.resolve(self.drawing)
-        drawing.check(waved, sample.X.shape[1])
+        drawing.check(known, sample.X.shape[1])
         centring = Centring.at_mean(sample.X, dtype)
-        return FourierBasis(waved, size, centring, drawing, seed, memory=memory)
+        return self.basis_type(known, size, centring, drawing, seed, memory=memory)  # type: ignore[no-any-return]
 
 
-for name in ("orthogonal", "quasi_monte_carlo", "fastfood", "structured_orthogonal"):
-    FeatureMap.register(name, partial(Fourier, drawing=name))
+# Writing a wide array by whole rows takes a quarter less time than by blocks. So the phases of up
+# to WIDE pairs are computed before the waves, for so few rows that they stay in the L2 cache.
+WIDE, WIDE_ROWS, NARROW = 8 * PAIRS, 64, 2 * PAIRS
 
 
 class FourierBasis(WaveBasis):
@@ -219,7 +189,76 @@ class FourierBasis(WaveBasis):
 
 
 @dataclass
-class RandomPhase(FeatureMap, name="random_phase"):
+class Fourier(WaveMap, name="fourier"):
+    """Random Fourier features of a shift-invariant kernel.
+
+    phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x), sin(omega_1'x), cos(omega_2'x), ...) with
+    omega_j drawn from the spectral measure of k, so that E phi(x)'phi(y) = k(x - y) (Rahimi and
+    Recht 2007, Random features for large-scale kernel machines, Algorithm 1). The cosine and the
+    sine of a frequency have a smaller variance than two cosines of random phase (Sutherland and
+    Schneider 2015, On the error of random Fourier features).
+
+    Parameters
+    ----------
+    size : int or None
+        The number of functions, even: a cosine and a sine for each frequency. None means infinitely
+        many, which are scaled by sqrt(k(0)) alone: a solver divides by the number that it uses.
+        A smaller size is a prefix of a larger one up to the scale.
+    drawing : str or Drawing
+        How frequencies are drawn: "plain" independently; "orthogonal" with a smaller error;
+        "quasi_monte_carlo" with a smaller error for few columns;
+        "fastfood" and "structured_orthogonal" faster for hundreds of columns and more. Each of
+        these is also the name of an infinite feature map, as in ``features="orthogonal"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import Fourier
+    >>> from bochner.kernels import Gaussian
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> basis = Fourier(10_000).build(Gaussian(1.0), ArraySource(X).sample(2), seed=0)
+    >>> columns = basis.columns(basis.encode(X))
+    >>> (columns @ columns.T).round(1)  # the kernel's values are 1 and exp(-1)
+    array([[1. , 0.4],
+           [0.4, 1. ]], dtype=float32)
+    """
+
+    basis_type: ClassVar[type[Any]] = FourierBasis
+
+
+for name in ("orthogonal", "quasi_monte_carlo", "fastfood", "structured_orthogonal"):
+    FeatureMap.register(name, partial(Fourier, drawing=name))
+
+
+class PhaseBasis(WaveBasis):
+    """The waves a cos(omega_j'(x - centre) + b_j).
+
+    The amplitude a is sqrt(2 variance / size), or sqrt(variance) if infinite.
+    """
+
+    waves: ClassVar[int] = 1
+    atom = 1
+
+    def draw(self, rng: Random) -> Any:
+        """Return the frequencies and the phases of a unit, in turns."""
+        phases = rng.child(PHASES).uniform(self.pairs).astype(self.dtype)
+        return self.drawing.draw(self.kernel, self.n_columns, rng, self.dtype), phases
+
+    def unit_turns(self, code: Any, unit: Any, first: int, last: int, out: NDArray[Any]) -> None:
+        """Write (omega_j'x + b_j) / (2 pi)."""
+        frequencies, phases = unit
+        self.drawing.turns(code, frequencies, first, last, out)
+        out += phases[first:last]
+
+    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write the waves start, ..., stop - 1."""
+        for begin, end in cuts(start, stop, self.pairs):
+            cosine(self.turns(code, begin, end), out, self.amplitude, begin - start)
+
+
+@dataclass
+class RandomPhase(WaveMap, name="random_phase"):
     """Cosines of random phase, one for each frequency.
 
     phi(x) = sqrt(2 k(0) / size) (cos(omega_1'x + b_1), cos(omega_2'x + b_2), ...) with omega_j
@@ -249,52 +288,4 @@ class RandomPhase(FeatureMap, name="random_phase"):
            [0.1, 1. ]], dtype=float32)
     """
 
-    kernel_type: ClassVar[Any] = ShiftInvariant
-    basis_type: ClassVar[type[Any]] = RandomBasis
-    size: int | None = None
-    drawing: str | Drawing = "plain"
-
-    def takes(self, kernel: Kernel) -> bool:
-        """Whether the drawing can draw the frequencies of the kernel."""
-        return isinstance(kernel, ShiftInvariant) and Drawing.resolve(self.drawing).takes(kernel)
-
-    def build(
-        self,
-        kernel: Kernel,
-        sample: Batch,
-        seed: int,
-        dtype: Any = np.float32,
-        memory: int | None = None,
-    ) -> PhaseBasis:
-        """Return the basis; the mean of the sample is subtracted from rows."""
-        waved, size = self._checked_kernel(kernel), checked_size(self.size, 1)
-        drawing = Drawing.resolve(self.drawing)
-        drawing.check(waved, sample.X.shape[1])
-        centring = Centring.at_mean(sample.X, dtype)
-        return PhaseBasis(waved, size, centring, drawing, seed, memory=memory)
-
-
-class PhaseBasis(WaveBasis):
-    """The waves a cos(omega_j'(x - centre) + b_j).
-
-    The amplitude a is sqrt(2 variance / size), or sqrt(variance) if infinite.
-    """
-
-    waves: ClassVar[int] = 1
-    atom = 1
-
-    def draw(self, rng: Random) -> Any:
-        """Return the frequencies and the phases of a unit, in turns."""
-        phases = rng.child(PHASES).uniform(self.pairs).astype(self.dtype)
-        return self.drawing.draw(self.kernel, self.n_columns, rng, self.dtype), phases
-
-    def unit_turns(self, code: Any, unit: Any, first: int, last: int, out: NDArray[Any]) -> None:
-        """Write (omega_j'x + b_j) / (2 pi)."""
-        frequencies, phases = unit
-        self.drawing.turns(code, frequencies, first, last, out)
-        out += phases[first:last]
-
-    def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the waves start, ..., stop - 1."""
-        for begin, end in cuts(start, stop, self.pairs):
-            cosine(self.turns(code, begin, end), out, self.amplitude, begin - start)
+    basis_type: ClassVar[type[Any]] = PhaseBasis

@@ -14,7 +14,7 @@ from bochner.data.batch import Batch
 from bochner.features.centring import ROWS, Centring
 from bochner.features.feature_map import FeatureMap
 from bochner.features.random.additive import AdditiveBasis, AdditiveHomogeneous
-from bochner.features.random.fourier import Fourier, FourierBasis
+from bochner.features.random.fourier import Fourier, WaveBasis
 from bochner.features.random.random_basis import RandomBasis
 from bochner.kernels import Gaussian, Hellinger, Intersection, Kernel, Laplacian, ShiftInvariant
 from bochner.kernels.exponentiated import Exponentiated, Secant, SkewedChiSquared
@@ -115,7 +115,7 @@ class HistogramFourier(FeatureMap, name="histogram_fourier"):
         seed: int,
         dtype: Any = np.float32,
         memory: int | None = None,
-    ) -> FourierBasis:
+    ) -> WaveBasis:
         """Return Fourier features of the mapped rows."""
         inner, mapped = _parts(self._checked_kernel(kernel), sample, dtype)
         rows = Centring.in_place(sample.X, dtype)

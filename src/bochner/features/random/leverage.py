@@ -15,6 +15,7 @@ from bochner.compute.blas import single_blas
 from bochner.compute.linear_algebra.products import gram, transposed_product
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
+from bochner.features.basis import WrappedBasis
 from bochner.features.dense_basis import BLOCK
 from bochner.features.drawings import MatrixDrawing
 from bochner.features.feature_map import FeatureMap, whole_draws
@@ -26,15 +27,16 @@ from bochner.validation import require_count, require_positive
 
 WINDOW = 512  # functions of the other basis that are evaluated at a time
 LEVERAGE = 0x1E7E2  # separates these draws from others of the same seed
-BLIND = 0.5  # uniform share of the probabilities: weights are at most sqrt(1 / BLIND)
-FREE = 4  # features for each degree of freedom
+UNIFORM = 0.5  # share of the probabilities: weights are at most sqrt(1 / UNIFORM)
+FEATURES = 4  # for each degree of freedom
 SMALLEST = 1e-8  # ridge, relative to the mean of k(x, x): less is rounding
-HALVINGS = 60
-FURTHEST_DRAW = 1 << 26
+BISECTIONS = 60
+LAST_DRAW = 1 << 26
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(init=False, eq=False, repr=False)
-class SelectedBasis(RandomBasis):
+class SelectedBasis(WrappedBasis, RandomBasis):
     """The functions scales_j phi_j(x) of the draws `chosen`, in ascending order, of a basis.
 
     An atom of the other basis is chosen as a whole.
@@ -59,28 +61,18 @@ class SelectedBasis(RandomBasis):
         some = chosen.ndim == 1 and len(chosen) > 0 and chosen.dtype == np.int64
         require_sound(some, "it has no draws")
         ascending = bool((np.diff(chosen) >= 0).all()) and chosen[0] >= 0
-        require_sound(ascending, "its draws are in no order")
-        last = FURTHEST_DRAW if inner.size is None else -(-inner.size // inner.atom)
-        require_sound(chosen[-1] < min(last, FURTHEST_DRAW), "it has draws that are not there")
-        fits = self.scales.shape[:1] == chosen.shape
-        require_sound(fits, "scales and draws differ in number")
-        alike = self.atom == inner.atom and self.size == inner.atom * len(chosen)
-        require_sound(alike, "its size differs")
-        require_sound(self.dtype == inner.dtype == self.scales.dtype, "it is of another dtype")
-
-    @property
-    def input_columns(self) -> int | None:
-        """The number of columns of a row, None if some are used."""
-        return self.inner.input_columns
+        require_sound(ascending, "its draws are not in ascending order")
+        last = LAST_DRAW if inner.size is None else -(-inner.size // inner.atom)
+        require_sound(chosen[-1] < min(last, LAST_DRAW), "its inner basis lacks some draws")
+        require_sound(self.scales.shape[:1] == chosen.shape, "scales and draws differ in number")
+        fits = self.atom == inner.atom and self.size == inner.atom * len(chosen)
+        require_sound(fits, "its size is wrong")
+        require_sound(self.dtype == inner.dtype == self.scales.dtype, "its dtypes differ")
 
     @property
     def code_columns(self) -> int:
         """The number of columns of a code."""
         return self.inner.code_columns
-
-    def encode(self, X: Any) -> Any:
-        """Return the code of the other basis."""
-        return self.inner.encode(X)
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1."""
@@ -136,9 +128,6 @@ def _unit(frequencies: list[NDArray[Any]], size: int) -> NDArray[Any]:
     """Return a unit of frequencies, padded with zeros."""
     some = np.stack(frequencies, axis=1)
     return np.ascontiguousarray(np.pad(some, ((0, 0), (0, size - some.shape[1]))))
-
-
-TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass
@@ -211,13 +200,13 @@ class Leverage(FeatureMap, name="leverage"):
         """Return the basis of the features that are sampled from the pool."""
         self._check()
         features: FeatureMap = FeatureMap.resolve(self.inner)
-        basis = _endless(features.build(kernel, sample, seed, dtype, memory))
+        basis = _infinite(features.build(kernel, sample, seed, dtype, memory))
         draws = (whole_draws(self.size, basis.atom) or 0) // basis.atom
         width = self.pool * draws * basis.atom
         some = sample[:: -(-len(sample) // self.rows)]
         Z = basis.gain(width) * basis.columns(basis.encode(some.X), 0, width)
         scores = self._scores(Z).reshape(-1, basis.atom).sum(axis=1)
-        chances = (1 - BLIND) * scores / max(scores.sum(), TINY) + BLIND / len(scores)
+        chances = (1 - UNIFORM) * scores / max(scores.sum(), TINY) + UNIFORM / len(scores)
         chances /= chances.sum()
         chosen, times = _systematic(chances, draws, Random(seed, LEVERAGE))
         scales = basis.gain(width) * np.sqrt(times / (draws * chances[chosen]))
@@ -234,12 +223,12 @@ class Leverage(FeatureMap, name="leverage"):
         return (1 / (values + len(Z) * ridge)) @ np.square(along)  # type: ignore[no-any-return]
 
     def _ridge(self, values: NDArray[np.float64]) -> float:
-        """Return the ridge with size / FREE degrees of freedom, by bisection."""
+        """Return the ridge with size / FEATURES degrees of freedom, by bisection."""
         low, high = 0.0, float(values.sum())
-        for _ in range(HALVINGS):
+        for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            free = float(np.sum(values / (values + max(middle, TINY))))
-            low, high = (middle, high) if free > self.size / FREE else (low, middle)
+            degrees = float(np.sum(values / (values + max(middle, TINY))))
+            low, high = (middle, high) if degrees > self.size / FEATURES else (low, middle)
         return high
 
     def _check(self) -> None:
@@ -260,11 +249,11 @@ def _systematic(
     return np.unique(found, return_counts=True)
 
 
-def _endless(basis: Any) -> RandomBasis:
+def _infinite(basis: Any) -> RandomBasis:
     if isinstance(basis, RandomBasis) and basis.size is None:
         return basis
     raise ValueError(
-        "Leverage takes its features from random ones without end; got a "
+        "Leverage needs infinitely many random features to choose from; got a "
         f"{type(basis).__name__} of {basis.size} functions. Give a map of random features with "
         "size=None, such as inner=Fourier()."
     )

@@ -40,9 +40,9 @@ class Degrees(Validated):
         """Check that the probabilities are a list of non-negative numbers."""
         chances = self.probabilities
         some = chances.ndim == 1 and 0 < len(chances) <= MOST_DEGREES
-        require_sound(some, "its degrees cannot be")
+        require_sound(some, "its number of degrees is impossible")
         possible = bool((chances >= 0).all()) and 0 < chances.sum() < np.inf
-        require_sound(possible, "its chances cannot be")
+        require_sound(possible, "its probabilities are impossible")
 
     def draw(self, rng: Random) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the degrees of a unit, descending, and their positions among its functions."""
@@ -111,7 +111,7 @@ class Maclaurin(FeatureMap, name="maclaurin"):
     def _law(self, parts: NDArray[np.float64]) -> Degrees:
         if self.degrees not in LAWS:
             names = " or ".join(map(repr, LAWS))
-            raise ValueError(f"The law of degrees must be {names}; got {self.degrees!r}.")
+            raise ValueError(f"degrees of Maclaurin must be {names}; got {self.degrees!r}.")
         weights = parts if self.degrees == "proportional" else _halves(parts > 0)
         return Degrees(weights / weights.sum())
 

@@ -9,43 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
-from bochner.data.batch import Batch
 from bochner.features.centring import Centring
-from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.random_basis import RandomBasis, WholeUnits
-from bochner.kernels import Kernel, RandomProcess
+from bochner.features.random.random_basis import RandomFunctionMap, WholeUnits
+from bochner.kernels import RandomProcess
 from bochner.kernels.given.random_process import UNIT
 from bochner.kernels.rows import dense
-
-
-@dataclass
-class ProcessFeatures(FeatureMap):
-    """The random functions of a `RandomProcess`, phi_j(x) = phi(omega_j, x) / sqrt(size).
-
-    E phi(x)'phi(y) = k(x, y) by the kernel's definition (Dai et al. 2014, Scalable kernel methods
-    via doubly stochastic gradients, Theorem 3).
-
-    Parameters
-    ----------
-    size : int or None
-        The number of functions; None means infinitely many, which are not scaled.
-    """
-
-    kernel_type: ClassVar[Any] = RandomProcess
-    basis_type: ClassVar[type[Any]] = RandomBasis
-    size: int | None = None
-
-    def build(
-        self,
-        kernel: Kernel,
-        sample: Batch,
-        seed: int,
-        dtype: Any = np.float32,
-        memory: int | None = None,
-    ) -> ProcessBasis:
-        """Return the basis; rows are not centred."""
-        process, size = self._checked_kernel(kernel), checked_size(self.size, 1)
-        return ProcessBasis(process, size, Centring.in_place(sample.X, dtype), seed, memory)
 
 
 @dataclass(init=False, eq=False, repr=False)
@@ -78,6 +46,23 @@ class ProcessBasis(WholeUnits):
         """Write the functions of the draws."""
         values = self.kernel.values(parameters, code)
         np.multiply(values, self.amplitude, out=out[:, first : first + UNIT])
+
+
+@dataclass
+class ProcessFeatures(RandomFunctionMap):
+    """The random functions of a `RandomProcess`, phi_j(x) = phi(omega_j, x) / sqrt(size).
+
+    E phi(x)'phi(y) = k(x, y) by the kernel's definition (Dai et al. 2014, Scalable kernel methods
+    via doubly stochastic gradients, Theorem 3).
+
+    Parameters
+    ----------
+    size : int or None
+        The number of functions; None means infinitely many, which are not scaled.
+    """
+
+    kernel_type: ClassVar[Any] = RandomProcess
+    basis_type: ClassVar[type[Any]] = ProcessBasis
 
 
 def _bytes(omega: Any) -> int:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from math import isclose, sqrt
 from threading import Lock
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
 from bochner.compute.random.counter_based import Random
+from bochner.data.batch import Batch
 from bochner.features.basis import Basis
 from bochner.features.centring import MOST, Centring
 from bochner.features.dense_basis import BLOCK, DenseBasis, cuts
+from bochner.features.feature_map import FeatureMap, checked_size
+from bochner.kernels import Kernel
 from bochner.records import require_sound
 
 UNITS_AT_ONCE = 32  # units whose parameters are in memory at the same time, at most
 UNIT = 512  # functions that are drawn together; changing it changes every model
-
-
 SPAN = 16 * BLOCK  # functions whose parameters are in memory at the same time
 
 
@@ -87,12 +88,12 @@ class SeededBasis(RandomBasis):
     def validate(self) -> None:
         """Check that the numbers are possible, and that no unit has given parameters."""
         self._validate_numbers()
-        require_sound(not self.given, "it has been given functions")
+        require_sound(not self.given, "it has given parameters")
 
     def _validate_numbers(self) -> None:
-        require_sound(self.size is None or 0 < self.size < MOST, "its size cannot be")
-        require_sound(self.unit > 0 and self.unit_bytes > 0, "its units cannot be")
-        require_sound(self.memory >= 0, "its memory cannot be")
+        require_sound(self.size is None or 0 < self.size < MOST, "its size is impossible")
+        require_sound(self.unit > 0 and self.unit_bytes > 0, "its units are impossible")
+        require_sound(self.memory >= 0, "its memory is negative")
 
     @abstractmethod
     def draw(self, rng: Random) -> Any:
@@ -188,14 +189,13 @@ class RandomFunctions(SeededBasis):
         """Check the amplitude, and that rows and basis have the same columns and dtype."""
         super().validate()
         amplitude = 1.0 if self.size is None else self.size**-0.5
-        alike = isclose(self.amplitude, amplitude, rel_tol=1e-9)
-        require_sound(alike, "its amplitude is another")
-        require_sound(self.n_columns == self.rows.n_columns, "it is of other columns")
-        require_sound(self.dtype == self.rows.dtype, "it is of another dtype")
+        require_sound(isclose(self.amplitude, amplitude, rel_tol=1e-9), "its amplitude is wrong")
+        require_sound(self.n_columns == self.rows.n_columns, "its numbers of columns differ")
+        require_sound(self.dtype == self.rows.dtype, "its dtypes differ")
         self._validate_unit()
 
     def _validate_unit(self) -> None:
-        require_sound(self.unit == UNIT, "its units cannot be")
+        require_sound(self.unit == UNIT, "its units are impossible")
 
     @property
     def input_columns(self) -> int:
@@ -210,6 +210,33 @@ class RandomFunctions(SeededBasis):
     def gain(self, width: int) -> float:
         """Return the factor by which `width` functions alone approximate the kernel."""
         return sqrt((1 if self.size is None else self.size) / width)
+
+
+@dataclass
+class RandomFunctionMap(FeatureMap):
+    """A map to `RandomFunctions` of rows that are not centred, `basis_type`, which takes a kernel.
+
+    Parameters
+    ----------
+    size : int or None
+        The number of functions; None means infinitely many.
+    """
+
+    basis_type: ClassVar[type[Any]] = RandomFunctions
+    size: int | None = None
+
+    def build(
+        self,
+        kernel: Kernel,
+        sample: Batch,
+        seed: int,
+        dtype: Any = np.float32,
+        memory: int | None = None,
+    ) -> RandomFunctions:
+        """Return the basis."""
+        known, size = self._checked_kernel(kernel), checked_size(self.size, self.basis_type.atom)
+        rows = Centring.in_place(sample.X, dtype)
+        return self.basis_type(known, size, rows, seed, memory)  # type: ignore[no-any-return]
 
 
 class WholeUnits(RandomFunctions):
@@ -237,7 +264,7 @@ def require_equal_numbers(basis: Basis, expected: Basis) -> None:
     for name, wanted in vars(expected).items():
         found = getattr(basis, name, None)
         if isinstance(wanted, float):
-            alike = isinstance(found, int | float) and isclose(found, wanted, rel_tol=1e-9)
-            require_sound(alike, f"its {name} is another")
-        elif isinstance(wanted, int | tuple | np.dtype):
-            require_sound(found == wanted, f"its {name} is another")
+            equal = isinstance(found, int | float) and isclose(found, wanted, rel_tol=1e-9)
+        else:
+            equal = not isinstance(wanted, int | tuple | np.dtype) or found == wanted
+        require_sound(equal, f"its {name} is wrong")

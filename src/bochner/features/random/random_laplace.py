@@ -11,62 +11,12 @@ from numpy.typing import NDArray
 
 from bochner.compute.elementwise.exponential import exponential
 from bochner.compute.random.counter_based import Random
-from bochner.data.batch import Batch
 from bochner.features.centring import Centring
 from bochner.features.dense_basis import cuts
-from bochner.features.feature_map import FeatureMap, checked_size
-from bochner.features.random.random_basis import UNIT, RandomBasis, RandomFunctions
-from bochner.kernels import Kernel
+from bochner.features.random.random_basis import UNIT, RandomFunctionMap, RandomFunctions
 from bochner.kernels.exponentiated import Semigroup
 
 HIGHEST = 1e30  # rate, so that its product with an entry is finite in single precision
-
-
-@dataclass
-class RandomLaplace(FeatureMap, name="random_laplace"):
-    """Random Laplace features of a semigroup kernel.
-
-    phi(x) = (exp(-omega_1'x), exp(-omega_2'x), ...) / sqrt(size) with omega_j drawn from the
-    kernel's measure, so that E phi(x)'phi(y) = E exp(-omega'(x + y)) = k(x + y) (Yang, Sindhwani,
-    Fan, Avron and Mahoney 2014, Random Laplace feature maps for semigroup kernels on histograms).
-
-    Parameters
-    ----------
-    size : int or None
-        The number of functions. None means infinitely many, which are not divided: a solver
-        divides by the number that it uses. A smaller size is a prefix of a larger one up to the
-        scale.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bochner.data import ArraySource
-    >>> from bochner.features import RandomLaplace
-    >>> from bochner.kernels import ReciprocalSemigroup
-    >>> X = np.array([[0.5, 0.5], [1.0, 0.0]])
-    >>> sample = ArraySource(X).sample(2)
-    >>> basis = RandomLaplace(10_000).build(ReciprocalSemigroup(1.0), sample, seed=0)
-    >>> columns = basis.columns(basis.encode(X))
-    >>> (columns @ columns.T).round(1)  # the kernel's values are 0.25, 0.2667 and 0.3333
-    array([[0.2, 0.3],
-           [0.3, 0.3]], dtype=float32)
-    """
-
-    kernel_type: ClassVar[Any] = Semigroup
-    basis_type: ClassVar[type[Any]] = RandomBasis
-    size: int | None = None
-
-    def build(
-        self,
-        kernel: Kernel,
-        sample: Batch,
-        seed: int,
-        dtype: Any = np.float32,
-        memory: int | None = None,
-    ) -> RandomLaplaceBasis:
-        """Return the basis."""
-        rows, size = Centring.in_place(sample.X, dtype), checked_size(self.size, 1)
-        return RandomLaplaceBasis(self._checked_kernel(kernel), size, rows, seed, memory)
 
 
 @dataclass(init=False, eq=False, repr=False)
@@ -108,3 +58,37 @@ class RandomLaplaceBasis(RandomFunctions):
                 np.matmul(code, falls, out=place)
         exponential(out)
         out *= self.dtype.type(self.amplitude)
+
+
+@dataclass
+class RandomLaplace(RandomFunctionMap, name="random_laplace"):
+    """Random Laplace features of a semigroup kernel.
+
+    phi(x) = (exp(-omega_1'x), exp(-omega_2'x), ...) / sqrt(size) with omega_j drawn from the
+    kernel's measure, so that E phi(x)'phi(y) = E exp(-omega'(x + y)) = k(x + y) (Yang, Sindhwani,
+    Fan, Avron and Mahoney 2014, Random Laplace feature maps for semigroup kernels on histograms).
+
+    Parameters
+    ----------
+    size : int or None
+        The number of functions. None means infinitely many, which are not divided: a solver
+        divides by the number that it uses. A smaller size is a prefix of a larger one up to the
+        scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.data import ArraySource
+    >>> from bochner.features import RandomLaplace
+    >>> from bochner.kernels import ReciprocalSemigroup
+    >>> X = np.array([[0.5, 0.5], [1.0, 0.0]])
+    >>> sample = ArraySource(X).sample(2)
+    >>> basis = RandomLaplace(10_000).build(ReciprocalSemigroup(1.0), sample, seed=0)
+    >>> columns = basis.columns(basis.encode(X))
+    >>> (columns @ columns.T).round(1)  # the kernel's values are 0.25, 0.2667 and 0.3333
+    array([[0.2, 0.3],
+           [0.3, 0.3]], dtype=float32)
+    """
+
+    kernel_type: ClassVar[Any] = Semigroup
+    basis_type: ClassVar[type[Any]] = RandomLaplaceBasis

@@ -31,8 +31,6 @@ from bochner.records import require_sound
 MOST = 16_384  # buckets of a sketch that is multiplied
 LONGEST = 4096  # buckets of a sketch that is transformed: any part of it costs as much as the whole
 NARROW = 64  # columns up to which a product with roots of unity is faster than a transform
-
-
 CUT = np.uint64(32)  # the high bits of a random integer choose the bucket, the lowest the sign
 
 
@@ -96,8 +94,9 @@ class LiftedBasis(RandomFunctions):
         super().validate()
         parts = self.size, self.rows, self.seed, self.memory
         require_equal_numbers(self, type(self)(self.lift.kernel, *parts))
-        require_sound(self.lift.rows.n_columns == self.rows.n_columns, "it is of other columns")
-        require_sound(self.lift.rows.dtype == self.dtype, "it is of another dtype")
+        equal = self.lift.rows.n_columns == self.rows.n_columns
+        require_sound(equal, "its numbers of columns differ")
+        require_sound(self.lift.rows.dtype == self.dtype, "its dtypes differ")
 
     def _validate_unit(self) -> None:
         return  # `validate` compares it
