@@ -180,9 +180,9 @@ def test_kernels_without_features_are_refused_with_a_remedy():
     function = FunctionKernel(lambda A, B: A @ B.T)
     assert not has_map(function + gaussian)
     assert has_map(2 * linear + gaussian)
-    with pytest.raises(ValueError, match=r"are known of FunctionKernel.*centers"):
+    with pytest.raises(ValueError, match=r"; got FunctionKernel.*centers"):
         built(function + gaussian)
-    with pytest.raises(ValueError, match="No random features are known of Precomputed"):
+    with pytest.raises(ValueError, match=r"Random features exist for .*; got Precomputed"):
         map_of(Precomputed())
     with pytest.raises(ValueError, match="for random-process kernels; got Gaussian"):
         ProcessFeatures().build(gaussian, ArraySource(rows()).sample(20), 0)

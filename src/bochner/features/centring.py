@@ -53,12 +53,7 @@ class Centring(Validated):
 
     def __call__(self, X: Any) -> Any:
         """Return the rows, dense or CSR."""
-        X = X.tocsr() if sp.issparse(X) else np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != self.n_columns:
-            raise ValueError(
-                f"This basis was built for rows of {self.n_columns} columns; got an array of "
-                f"shape {X.shape}."
-            )
+        X = checked_columns(X, self.n_columns)
         if self.centre is None:
             return X.astype(self.dtype, copy=False)
         return self._centred(X.toarray() if sp.issparse(X) else X, self.centre)
@@ -75,3 +70,13 @@ class Centring(Validated):
 
         each_tile(subtract, len(X), ROWS)
         return rows
+
+
+def checked_columns(X: Any, n_columns: int) -> Any:
+    """Return rows as an array or CSR, or raise a ValueError if they have other columns."""
+    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    if X.ndim == 2 and X.shape[1] == n_columns:
+        return X
+    raise ValueError(
+        f"This basis was built for rows of {n_columns} columns; got an array of shape {X.shape}."
+    )

@@ -8,7 +8,6 @@ from math import pi
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.component import Component
@@ -16,9 +15,18 @@ from bochner.compute.linear_algebra.hadamard import hadamard_products, power_of_
 from bochner.compute.random.counter_based import Random
 from bochner.compute.random.quasi_random import QuasiRandom
 from bochner.compute.random.stratified import OrthogonalRandom, StratifiedRandom
-from bochner.kernels import ColumnScaled, NormalMixture, Product, Scaled, ShiftInvariant, Sum
+from bochner.kernels import (
+    ColumnScaled,
+    Kernel,
+    NormalMixture,
+    Product,
+    Scaled,
+    ShiftInvariant,
+    Sum,
+)
 from bochner.kernels.composite.transformed_rows import column_scales
-from bochner.kernels.rows import dense
+from bochner.kernels.kernel import parts
+from bochner.kernels.rows import dense, fill_product
 
 PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model
 LARGEST = 1024  # frequencies of a unit
@@ -84,11 +92,7 @@ class MatrixDrawing(Drawing):
 
     def turns(self, rows: Any, unit: Any, first: int, last: int, out: NDArray[Any]) -> None:
         """Multiply the rows by columns of the matrix."""
-        frequencies = unit[:, first:last]
-        if sp.issparse(rows):
-            out[:] = rows @ frequencies
-        else:
-            np.matmul(rows, frequencies, out=out)
+        fill_product(rows, unit[:, first:last], out)
 
 
 @dataclass
@@ -124,8 +128,8 @@ class Orthogonal(MatrixDrawing, name="orthogonal"):
 
     def takes(self, kernel: ShiftInvariant) -> bool:
         """Whether all parts of the kernel are mixtures of Gaussians, or can be drawn like these."""
-        if parts := [part for part in vars(kernel).values() if isinstance(part, ShiftInvariant)]:
-            return all(map(self.takes, parts))
+        if inner := [part for part in parts(kernel).values() if isinstance(part, ShiftInvariant)]:
+            return all(map(self.takes, inner))
         return isinstance(kernel, NormalMixture) or self._draws(kernel)
 
     def _draws(self, kernel: ShiftInvariant) -> bool:
@@ -257,7 +261,7 @@ def scales_of(kernel: ShiftInvariant, size: int, rng: Random) -> NDArray[np.floa
         return kernel.scales(size, rng)
     if isinstance(kernel, Scaled | ColumnScaled):
         return scales_of(kernel.kernel, size, rng)
-    if isinstance(kernel, Sum | Product) and not _is_stretched(kernel):
+    if isinstance(kernel, Sum | Product) and not _has_column_scales(kernel):
         left, right = scales_of(kernel.left, size, rng), scales_of(kernel.right, size, rng)
         if isinstance(kernel, Product):
             return np.hypot(left, right)
@@ -280,12 +284,10 @@ def factors_of(kernel: ShiftInvariant, n_columns: int) -> NDArray[np.float64]:
     return np.ones(n_columns)
 
 
-def _is_stretched(kernel: ShiftInvariant) -> bool:
+def _has_column_scales(kernel: Kernel) -> bool:
     """Whether a part of a sum or product has column scales of its own."""
-    if isinstance(kernel, Scaled):
-        return _is_stretched(kernel.kernel)
-    if isinstance(kernel, Sum | Product):
-        return _is_stretched(kernel.left) or _is_stretched(kernel.right)
+    if isinstance(kernel, Scaled | Sum | Product):
+        return any(map(_has_column_scales, parts(kernel).values()))
     return isinstance(kernel, ColumnScaled)
 
 

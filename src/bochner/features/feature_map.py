@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from numbers import Integral
+from collections.abc import Callable
 from re import sub
 from typing import Any, ClassVar, get_args
 
@@ -15,6 +15,8 @@ from bochner.data.batch import Batch
 from bochner.data.transforms.scaling import Scaling
 from bochner.features.basis import Basis
 from bochner.kernels import Kernel
+from bochner.kernels.kernel import parts
+from bochner.validation import is_integer
 
 SAMPLE_ROWS = 4096  # for defaults that depend on data
 # Feature maps by type of kernel, callables of the size; subclasses inherit the map.
@@ -60,13 +62,11 @@ class FeatureMap(Component, ABC, family="features"):
         """Return the kernel; raise if these features do not exist for it."""
         if isinstance(kernel, self.kernel_type):
             return kernel
-        recipes = {name: recipe() for name, recipe in Kernel.registry.items()}
-        known = sorted(name for name in recipes if isinstance(recipes[name], self.kernel_type))
-        some = f", such as {', '.join(map(repr, known))}" if known else ""
+        known = _kernel_names(lambda kernel: isinstance(kernel, self.kernel_type))
         raise ValueError(
-            f"{type(self).__name__} features exist for {_spoken(self.kernel_type)} kernels{some}; "
-            f"got {kernel!r}. Choose such a kernel, or other features: 'random' are those that "
-            "belong to a kernel, 'centers' take any."
+            f"{type(self).__name__} features exist for {_in_words(self.kernel_type)} kernels"
+            f"{', such as ' if known else ''}{known}; got {kernel!r}. Choose such a kernel, or "
+            "other features: 'random' are those that belong to a kernel, 'centers' take any."
         )
 
 
@@ -123,7 +123,13 @@ def for_categories(features: FeatureMap, columns: tuple[int, ...]) -> FeatureMap
     )
 
 
-def _spoken(kinds: Any) -> str:
+def _kernel_names(accepted: Callable[[Kernel], bool]) -> str:
+    """Return the names of the registered kernels that a function accepts."""
+    recipes = sorted(Kernel.registry.items())
+    return ", ".join(repr(name) for name, recipe in recipes if accepted(recipe()))
+
+
+def _in_words(kinds: Any) -> str:
     """Return "shift-invariant" for ShiftInvariant; the types of a union are joined by "or"."""
     names = [kind.__name__ for kind in get_args(kinds) or (kinds,)]
     return " or ".join(sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() for name in names)
@@ -145,20 +151,17 @@ def prepare(
 
 def has_map(kernel: Kernel) -> bool:
     """Whether a kernel and all its parts have random features."""
-    parts = [value for value in vars(kernel).values() if isinstance(value, Kernel)]
-    return _known(kernel) is not None and all(map(has_map, parts))
+    return _known(kernel) is not None and all(map(has_map, parts(kernel).values()))
 
 
 def map_of(kernel: Kernel, size: int | None = None) -> FeatureMap:
     """Return the feature map of a kernel; raise if it has none."""
     if (known := _known(kernel)) is not None:
         return known(size)  # type: ignore[no-any-return]
-    recipes = {name: recipe() for name, recipe in Kernel.registry.items()}
-    names = ", ".join(repr(name) for name in sorted(recipes) if has_map(recipes[name]))
     raise ValueError(
-        f"No random features are known of {kernel!r}; these kernels have some, and what is made of "
-        f"them: {names}. Give its features as a RandomProcess; kernel functions at centres "
-        "(features='centers') need none."
+        "Random features exist for these kernels and for combinations of them: "
+        f"{_kernel_names(has_map)}; got {kernel!r}. Give its features as a RandomProcess, or take "
+        "kernel functions at centres (features='centers')."
     )
 
 
@@ -176,12 +179,11 @@ def checked_size(size: Any, atom: int) -> int | None:
     """Return a checked number of functions, a multiple of `atom`, or None for infinitely many."""
     if size is None:
         return None
-    whole = isinstance(size, Integral) and not isinstance(size, bool)
-    if whole and int(size) >= atom and int(size) % atom == 0:
+    if is_integer(size) and size >= atom and size % atom == 0:
         return int(size)
     kinds = {1: "a whole number from 1 on", 2: "an even number, since functions come in pairs"}
     kind = kinds.get(atom, f"a multiple of {atom}, which are drawn together")
-    raise ValueError(f"size must be {kind}, or None for features without end; got {size!r}.")
+    raise ValueError(f"size must be {kind}, or None for infinitely many functions; got {size!r}.")
 
 
 def whole_draws(size: Any, atom: int) -> int | None:

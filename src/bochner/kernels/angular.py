@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from bochner.kernels.distances import squared_norms
-from bochner.kernels.inner_product import InnerProduct, checked_coefficients, fill_products
+from bochner.kernels.inner_product import InnerProduct, checked_coefficients
 from bochner.kernels.prepared import PreparedKernel
-from bochner.kernels.rows import Array, Rows, alike, checked_rows, tiles
+from bochner.kernels.rows import Array, Rows, alike, checked_rows, fill_product, tiles
 from bochner.validation import require_count
 
 # Cosines within this many rounding errors of 1 or -1 are computed again, from a - b or a + b: the
@@ -83,7 +83,7 @@ def directions(X: Rows) -> Rows:
 
 def fill_cosines(A: Rows, B: Rows, out: Array) -> None:
     """Write the cosines of the angles between rows of length 1, exact for parallel rows."""
-    fill_products(A, B, out)
+    fill_product(A, B.T, out)
     near = np.flatnonzero(np.abs(out) > 1 - ROUNDINGS * np.finfo(out.dtype).eps)
     for pairs in tiles(len(near), 4096):
         a, b = np.divmod(near[pairs], out.shape[1])

@@ -35,15 +35,14 @@ class Histogram(Kernel):
         """Raise a ValueError that names the first negative entry, if there is one."""
         if not _any_negative(X.data if sp.issparse(X) else X):
             return
-        below = sp.coo_array(X) if sp.issparse(X) else None
-        rows, columns = np.nonzero(X < 0) if below is None else below.coords
-        numbers = X[rows, columns] if below is None else below.data
-        first = np.flatnonzero(numbers < 0)[0]
+        entries = sp.coo_array(X)
+        first = np.flatnonzero(entries.data < 0)[0]
+        row, column = (places[first] for places in entries.coords)
         raise ValueError(
             f"Negative values in data: {type(self).__name__} is a kernel of histograms, whose "
-            f"entries are from 0 on; got {numbers[first]:g} in row {rows[first]}, column "
-            f"{columns[first]} (counted from 0). Do not centre the columns (MinMaxScaler leaves "
-            "them from 0 on), or choose another kernel, such as 'gaussian'."
+            f"entries are from 0 on; got {entries.data[first]:g} in row {row}, column {column} "
+            "(counted from 0). Do not centre the columns (MinMaxScaler leaves them from 0 on), or "
+            "choose another kernel, such as 'gaussian'."
         )
 
 

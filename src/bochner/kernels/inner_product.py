@@ -17,7 +17,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import squared_norms
 from bochner.kernels.kernel import Kernel, by_tiles, number_of, require_bandwidth
 from bochner.kernels.prepared import PreparedKernel
-from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense
+from bochner.kernels.rows import Array, Rows, alike, checked_rows, fill_product
 from bochner.validation import FINITE, require_count, require_not_negative, require_positive
 
 POWERS = 64  # of the infinite series; up to a'a = 30 bandwidth^2 the rest is a millionth of it
@@ -97,7 +97,7 @@ class PreparedPowerSeries(PreparedKernel):
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write inner products and replace them by kernel values."""
         with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused
-            fill_products(alike(A, self.B), self.B[start:stop], out)
+            fill_product(alike(A, self.B), self.B[start:stop].T, out)
             self.kernel.evaluate(out)
         finite(out, self.kernel)
 
@@ -111,14 +111,6 @@ def finite(values: Array, kernel: PowerSeries) -> Array:
         f"{values.dtype}. Scale the rows to similar lengths (Normalizer), or take a larger "
         "bandwidth, a smaller scale, a lower degree or smaller coefficients."
     )
-
-
-def fill_products(A: Rows, B: Rows, out: Array) -> None:
-    """Write a'b of all rows of two dense or two sparse arrays."""
-    if sp.issparse(A):
-        out[...] = dense(A @ B.T)
-    else:
-        np.matmul(A, B.T, out=out)
 
 
 @dataclass

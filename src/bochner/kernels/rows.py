@@ -56,6 +56,14 @@ def alike(X: Rows, other: Rows) -> Rows:
     return sp.csr_array(X) if sp.issparse(other) else dense(X)
 
 
+def fill_product(rows: Rows, matrix: Rows, out: Array) -> None:
+    """Write the product of dense or sparse rows with a matrix into `out`."""
+    if sp.issparse(rows):
+        out[...] = dense(rows @ matrix)
+    else:
+        np.matmul(rows, matrix, out=out)
+
+
 def mean(X: Rows) -> Array | None:
     """Return the mean row in the dtype of the rows; None if they are sparse, to keep them so."""
     if sp.issparse(X):

@@ -22,7 +22,7 @@ from bochner.compute.bins.fingerprints import (
 from bochner.compute.bins.sums import gather, scatter, tally
 from bochner.compute.pool import each_tile
 from bochner.features.basis import Basis, GrowingBasis
-from bochner.features.centring import MOST
+from bochner.features.centring import MOST, checked_columns
 from bochner.records import Validated, require_sound
 
 ENCODED_ROWS = 16_384  # at a time, so that a grid's table stays in the cache
@@ -231,12 +231,7 @@ class BinningBasis(GrowingBasis):
         return code.T
 
     def _checked(self, X: Any) -> Any:
-        X = X.tocsr() if sp.issparse(X) else np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != self.n_columns:
-            raise ValueError(
-                f"This basis was built for rows of {self.n_columns} columns; got an array of "
-                f"shape {X.shape}."
-            )
+        X = checked_columns(X, self.n_columns)
         if X.dtype not in (np.float32, np.float64):
             X = X.astype(np.float64)
         self._require_near(X)

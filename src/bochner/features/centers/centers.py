@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from bochner.features.centring import Centring
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap
 from bochner.kernels import Kernel, Precomputed
 from bochner.kernels.rows import dense
+from bochner.validation import is_integer
 
 CENTERS = 0xCE27E2  # separates these draws from others of the same seed
 
@@ -154,8 +154,7 @@ class Centers(FeatureMap, name="centers"):
             raise ValueError("Give either a number of centres or the centres, not both.")
         if self.given is not None:
             _require_numbers(self._given())
-        whole = isinstance(self.size, Integral) and not isinstance(self.size, bool)
-        if self.size is not None and not (whole and self.size >= 1):
+        if self.size is not None and not (is_integer(self.size) and self.size >= 1):
             raise ValueError(
                 "The number of centres must be a positive integer, or None for all rows; got "
                 f"{self.size!r}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import pi, sqrt
+from math import pi
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.basis import Basis
 from bochner.features.centring import Centring
-from bochner.features.dense_basis import DenseBasis, cuts
+from bochner.features.dense_basis import DenseBasis
 from bochner.features.feature_map import FeatureMap, checked_size
 from bochner.features.random.random_basis import RandomBasis, SeededBasis, require_equal_numbers
 from bochner.kernels import Kernel
@@ -253,16 +253,9 @@ class RandomAdditiveBasis(SeededBasis):
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the waves start, ..., stop - 1."""
-        parts = []
-        for begin, end in cuts(start, stop, self.unit):
-            number, first = divmod(begin, self.unit)
-            parts.append(self.parameters(number)[:, first : first + end - begin])
-        if parts:
+        units = self.units(start, stop)
+        if parts := [waves[:, first:last] for waves, first, last, _ in units]:
             Waves.of(np.concatenate(parts, axis=1), self.dtype).write(code, out)
-
-    def gain(self, width: int) -> float:
-        """Return the factor by which `width` functions alone approximate the kernel."""
-        return sqrt((2 if self.size is None else self.size) / width)
 
 
 def _checked(kernel: Additive, rows: Any) -> Any:

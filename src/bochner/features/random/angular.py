@@ -8,7 +8,6 @@ from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.elementwise.sketches import place_columns
@@ -18,6 +17,7 @@ from bochner.features.random.maclaurin import Degrees, DegreesBasis
 from bochner.features.random.random_basis import UNIT, RandomFunctionMap, WholeUnits
 from bochner.kernels import ArcCosine, Zonal
 from bochner.kernels.angular import directions, harmonics, legendre, lengths
+from bochner.kernels.rows import fill_product
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +128,7 @@ class RectifiedBasis(WholeUnits):
     def write(self, code: Any, parameters: Any, out: NDArray[Any], first: int) -> None:
         """Write rectified projections."""
         place = out[:, first : first + UNIT]
-        if sp.issparse(code):
-            place[:] = code @ parameters
-        else:
-            np.matmul(code, parameters, out=place)
+        fill_product(code, parameters, place)
         if self.order == 0:
             np.heaviside(place, 0, out=place)
             place *= self.dtype.type(sqrt(2) * self.amplitude)

@@ -89,10 +89,6 @@ class CombinedBasis(RandomBasis):
                 part.fill(code[:, place], begin, end, block)
             yield block
 
-    def gain(self, width: int) -> float:
-        """Return the factor by which `width` functions alone approximate the kernel."""
-        return sqrt((self.atom if self.size is None else self.size) / width)
-
     def amplitude(self) -> float:
         """Return the factor of an atom with which all functions together approximate the kernel."""
         return 1.0 if self.size is None else sqrt(self.atom / self.size)

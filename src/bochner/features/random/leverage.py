@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -86,10 +85,6 @@ class SelectedBasis(WrappedBasis, RandomBasis):
         whole *= self.scales[first:last, None]
         flat = whole.reshape(code.shape[0], -1)
         out[:] = flat[:, start - first * self.atom : stop - first * self.atom]
-
-    def gain(self, width: int) -> float:
-        """Return the factor by which `width` functions alone approximate the kernel."""
-        return sqrt(self.size / width)
 
     def span(self) -> int:
         """Return the span of the other basis, reduced by the draws that are not chosen."""

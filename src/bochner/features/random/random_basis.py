@@ -39,9 +39,12 @@ class RandomBasis(DenseBasis):
 
     atom: int = 2
 
-    @abstractmethod
     def gain(self, width: int) -> float:
-        """Return the factor by which `width` functions alone approximate the kernel."""
+        """Return the factor by which `width` functions alone approximate the kernel.
+
+        By default all functions together approximate it, or a draw of an infinite basis.
+        """
+        return sqrt((self.atom if self.size is None else self.size) / width)
 
     @property
     @abstractmethod
@@ -103,6 +106,16 @@ class SeededBasis(RandomBasis):
         """Return the parameters of a unit."""
         kept = self.given.get(number, self._kept.get(number))
         return self._drawn(number) if kept is None else kept
+
+    def units(self, start: int, stop: int) -> Iterator[tuple[Any, int, int, int]]:
+        """Yield parameters, first, last and place of each unit with functions in the range.
+
+        Its functions first, ..., last - 1 belong in the columns place, place + 1, ... of an array
+        of the functions start, ..., stop - 1.
+        """
+        for begin, end in cuts(start, stop, self.unit):
+            number, first = divmod(begin, self.unit)
+            yield self.parameters(number), first, first + end - begin, begin - start
 
     def with_given(self, given: dict[int, Any]) -> Self:
         """Return the same basis with given parameters of some units; both share their caches."""
@@ -248,15 +261,13 @@ class WholeUnits(RandomFunctions):
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1; a unit that is cut is computed whole."""
-        for begin, end in cuts(start, stop, self.unit):
-            number, first = divmod(begin, self.unit)
-            parameters, place = self.parameters(number), begin - start
-            if end - begin == self.unit:
+        for parameters, first, last, place in self.units(start, stop):
+            if last - first == self.unit:
                 self.write(code, parameters, out, place)
                 continue
             whole = np.empty((code.shape[0], self.unit), self.dtype)
             self.write(code, parameters, whole, 0)
-            out[:, place : place + end - begin] = whole[:, first : first + end - begin]
+            out[:, place : place + last - first] = whole[:, first:last]
 
 
 def require_equal_numbers(basis: Basis, expected: Basis) -> None:

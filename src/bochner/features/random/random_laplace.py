@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.elementwise.exponential import exponential
 from bochner.compute.random.counter_based import Random
 from bochner.features.centring import Centring
-from bochner.features.dense_basis import cuts
 from bochner.features.random.random_basis import UNIT, RandomFunctionMap, RandomFunctions
 from bochner.kernels.exponentiated import Semigroup
+from bochner.kernels.rows import fill_product
 
 HIGHEST = 1e30  # rate, so that its product with an entry is finite in single precision
 
@@ -49,13 +48,8 @@ class RandomLaplaceBasis(RandomFunctions):
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1."""
-        for begin, end in cuts(start, stop, UNIT):
-            unit, place = begin // UNIT, out[:, begin - start : end - start]
-            falls = self.parameters(unit)[:, begin - unit * UNIT : end - unit * UNIT]
-            if sp.issparse(code):
-                place[:] = code @ falls
-            else:
-                np.matmul(code, falls, out=place)
+        for rates, first, last, place in self.units(start, stop):
+            fill_product(code, rates[:, first:last], out[:, place : place + last - first])
         exponential(out)
         out *= self.dtype.type(self.amplitude)
 

@@ -172,13 +172,11 @@ class RootsBasis(LiftedBasis):
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the functions start, ..., stop - 1, by blocks that stay in the cache."""
-        for begin, end in cuts(start, stop, self.unit):
-            number, low = divmod(begin, self.unit)
-            roots, place = self.parameters(number), begin - start - low
-            for first, last in cuts(low, low + end - begin, UNIT):
+        for roots, low, high, place in self.units(start, stop):
+            for first, last in cuts(low, high, UNIT):
                 values = self._values(code, roots, first // 2 * 2, last + last % 2)
-                shift = first % 2
-                out[:, place + first : place + last] = values[:, shift : shift + last - first]
+                begin, shift = place + first - low, first % 2
+                out[:, begin : begin + last - first] = values[:, shift : shift + last - first]
 
     def _values(self, code: Any, roots: NDArray[Any], first: int, last: int) -> NDArray[Any]:
         """Return whole pairs of functions."""

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from bochner.kernels.given.returned_values import checked_values
 from bochner.kernels.kernel import Kernel, constructor
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 
@@ -68,30 +69,14 @@ class FunctionKernel(Kernel):
             return np.empty(shape, A.dtype)
         with _one_at_a_time:
             values = np.asarray(dense(self.function(A, B)))
-        return self._checked(values, shape, A.dtype)
+        what = f"A kernel function of {shape[0]} rows and of {shape[1]} other rows"
+        return checked_values(values, shape, A.dtype, what, self.function)
 
     def diagonal(self, A: Rows) -> Array:
         """Return k(a, a) of each row, from the values of all pairs of a few rows."""
         A = checked_rows(A)
         blocks = [np.diagonal(self.tile(A[b], A[b])) for b in tiles(A.shape[0], BLOCK)]
         return np.concatenate([np.empty(0, A.dtype), *blocks])
-
-    def _checked(self, values: Array, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-        if values.shape != shape or values.dtype.kind not in "fiub":
-            raise ValueError(
-                f"A kernel function of {shape[0]} rows and of {shape[1]} other rows must return an "
-                f"array of numbers of the shape {shape}; {self.function!r} returned "
-                f"{values.dtype} of the shape {values.shape}."
-            )
-        with np.errstate(over="ignore"):  # overflow becomes infinity, which is refused
-            values = values.astype(dtype, copy=False)
-        if not np.isfinite(values).all():
-            raise ValueError(
-                f"A kernel function must return finite numbers; {self.function!r} returned NaN, "
-                f"infinity, or what is too large for {dtype}. Scale the columns of X, or correct "
-                "the function."
-            )
-        return values
 
 
 @constructor

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.products import product
 from bochner.compute.random.counter_based import Random
+from bochner.kernels.given.returned_values import checked_values
 from bochner.kernels.kernel import Kernel, parts
 from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
@@ -114,7 +115,9 @@ class RandomProcess(Kernel):
             some = dense(X[rows])
             with _one_at_a_time:
                 values = np.asarray(self.function(omega, some))
-            parts.append(self._checked(values, len(some)))
+            what = f"The function of RandomProcess, at {len(some)} rows and {UNIT} draws,"
+            shape = len(some), UNIT
+            parts.append(checked_values(values, shape, np.float64, what, self.function))
         return np.concatenate(parts).astype(X.dtype).astype(np.float64)
 
     def _omegas(self, n_columns: int) -> Iterator[Any]:
@@ -123,20 +126,6 @@ class RandomProcess(Kernel):
             self.draw(n_columns, Random(self.seed, PROCESS, number))
             for number in range(-(-self.draws // UNIT))
         )
-
-    def _checked(self, values: NDArray[Any], rows: int) -> NDArray[Any]:
-        if values.shape != (rows, UNIT) or values.dtype.kind not in "fiub":
-            raise ValueError(
-                f"The function of RandomProcess must return an array of numbers of the shape "
-                f"{(rows, UNIT)} for {rows} rows and {UNIT} draws; {self.function!r} returned "
-                f"{values.dtype} of the shape {values.shape}."
-            )
-        if not np.isfinite(values).all():
-            raise ValueError(
-                "The function of RandomProcess must return finite numbers, also for a row of "
-                f"zeros; {self.function!r} returned NaN or infinity. Check its divisions."
-            )
-        return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.elementwise.waves import cosine_sine
 from bochner.compute.random.counter_based import Random
+from bochner.kernels.given.returned_values import checked_values
 from bochner.kernels.kernel import ShiftInvariant
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 
@@ -20,9 +21,7 @@ SIZE = 16_384  # frequencies of the Monte Carlo mean
 PIECE = 1024  # of them at a time
 NUMBERS = 1 << 20  # of differences at a time
 SEED = 0x5370656374  # of the frequencies of the mean, which are always the same
-
-# The functions of users may not be thread-safe.
-_one_at_a_time = RLock()
+_one_at_a_time = RLock()  # functions may not be thread-safe
 
 
 @dataclass
@@ -116,13 +115,8 @@ class Spectral(ShiftInvariant):
         """Draw by the sampler, and check what it returns."""
         with _one_at_a_time:
             drawn = np.asarray(self.sampler(n_columns, size, rng))
-        if drawn.shape != (n_columns, size) or drawn.dtype.kind not in "fiu":
-            raise ValueError(
-                f"The sampler of Spectral must return real numbers of the shape {n_columns, size} "
-                f"for {n_columns} columns and {size} frequencies; {self.sampler!r} returned "
-                f"{drawn.dtype} of the shape {drawn.shape}."
-            )
-        return _finite(drawn.astype(np.float64), "sampler", self.sampler)
+        what = f"The sampler of Spectral, for {n_columns} columns and {size} frequencies,"
+        return checked_values(drawn, (n_columns, size), np.float64, what, self.sampler)
 
     def _mean(self, A: Rows, B: Rows) -> Array:
         """Return sum_j cos(omega_j'a) cos(omega_j'b) + sin(omega_j'a) sin(omega_j'b) over SIZE."""
@@ -145,24 +139,10 @@ class Spectral(ShiftInvariant):
         assert self.function is not None
         with _one_at_a_time:
             values = np.asarray(self.function(differences))
-        if values.shape != (len(differences),) or values.dtype.kind not in "fiub":
-            raise ValueError(
-                f"The function of Spectral must return one real number for each of "
-                f"{len(differences)} differences; {self.function!r} returned {values.dtype} of the "
-                f"shape {values.shape}."
-            )
-        return _finite(values, "function", self.function)
+        what = f"The function of Spectral, for {len(differences)} differences,"
+        return checked_values(values, (len(differences),), np.float64, what, self.function)
 
 
 def _waves(X: Rows, frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
     turns = np.ascontiguousarray(X.astype(np.float64) @ frequencies)
     return cosine_sine(turns, np.empty((len(turns), 2 * turns.shape[1])))
-
-
-def _finite(values: NDArray[Any], what: str, function: Any) -> NDArray[Any]:
-    if not np.isfinite(values).all():
-        raise ValueError(
-            f"The {what} of Spectral must return finite numbers; {function!r} returned NaN or "
-            "infinity. Correct it, or scale the columns of X."
-        )
-    return values
