@@ -62,7 +62,7 @@ class Drawing(Component, ABC, family="drawing"):
 
     @abstractmethod
     def draw(self, kernel: ShiftInvariant, n_columns: int, rng: Random, dtype: Any) -> Any:
-        """Return a unit of frequencies, in turns, as `turns` takes them."""
+        """Return a unit of frequencies, divided by 2 pi, in the form that `turns` takes."""
 
     @abstractmethod
     def unit_bytes(self, n_columns: int, dtype: Any) -> int:
@@ -112,14 +112,14 @@ class Orthogonal(MatrixDrawing, name="orthogonal"):
     """Frequencies of orthogonal directions, as many at a time as there are columns.
 
     omega_j = l_j q_j with orthonormal q_j, independent of the lengths l_j. Each is drawn from the
-    spectral measure, but phi(x)'phi(y) has a smaller variance than with independent frequencies, by
-    most if there are at least as many of them as columns (Yu, Suresh, Choromanski, Holtmann-Rice
-    and Kumar 2016, Orthogonal random features). Of more than 1,024 columns 1,024 at a time are
+    spectral measure, but phi(x)'phi(y) has a smaller variance than with independent frequencies,
+    above all if there are at least as many of them as columns (Yu, Suresh, Choromanski,
+    Holtmann-Rice and Kumar 2016, Orthogonal random features). At most 1,024 at a time are
     orthogonal. Random scales of a kernel are stratified, which the paper does not have.
 
     The kernel must be a mixture of Gaussians, as all kernels of the Euclidean distance are here, or
-    be made of such kernels by sums, products, scales and maps; each part of it is then orthogonal
-    by itself.
+    a sum, product, multiple, scaling or map of such kernels; each part of it is then orthogonal by
+    itself.
     """
 
     def pairs(self, n_columns: int) -> int:
@@ -170,7 +170,7 @@ class QuasiMonteCarlo(MatrixDrawing, name="quasi_monte_carlo"):
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The factors L H D_s P_s ... H D_1 of some blocks of frequencies, as `hadamard_products`."""
+    """The factors L H D_s P_s ... H D_1 of blocks of frequencies, for `hadamard_products`."""
 
     diagonals: NDArray[Any]
     orders: NDArray[np.int32]
@@ -188,7 +188,7 @@ class HadamardDrawing(Drawing):
     n is the number of columns, padded to a power of two, at least 64. The rows of V are of length
     sqrt(n). L holds chi-distributed lengths with n degrees of freedom times the scales of the
     kernel, a mixture of Gaussians. A product with a row takes n log n additions, and a block is
-    known by 4 n or 6 n numbers.
+    stored as 4 n or 6 n numbers.
     """
 
     stages: ClassVar[int]
@@ -267,9 +267,9 @@ def scales_of(kernel: ShiftInvariant, size: int, rng: Random) -> NDArray[np.floa
             return np.hypot(left, right)
         return np.where(rng.uniform(size) < kernel.left.variance / kernel.variance, left, right)
     raise ValueError(
-        "Products of Hadamard matrices draw frequencies of kernels that are mixtures of Gaussians, "
-        "as Gaussian, Matern, Cauchy, RationalQuadratic and ExponentialPower are, of their sums, "
-        f"products and multiples, and with a scale per column; got {kernel!r}. Take "
+        "Products of Hadamard matrices need a kernel that is a mixture of Gaussians, such as "
+        "Gaussian, Matern, Cauchy, RationalQuadratic and ExponentialPower, or a sum, product or "
+        f"multiple of these, or one of them with column scales; got {kernel!r}. Take "
         "drawing='plain', or 'orthogonal' for kernels of mapped rows."
     )
 

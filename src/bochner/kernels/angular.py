@@ -188,7 +188,7 @@ class Zonal(Angular, name="zonal"):
 
 
 def legendre(cosines: Array, n_columns: int) -> Iterator[Array]:
-    """Yield P_0, P_1, P_2, ... of the sphere in `n_columns` dimensions, without end.
+    """Yield P_0, P_1, P_2, ... of the sphere in `n_columns` dimensions, infinitely many.
 
     (l + d - 2) P_{l+1}(t) = (2l + d - 2) t P_l(t) - l P_{l-1}(t) in d dimensions (Mueller 1966,
     Spherical harmonics).

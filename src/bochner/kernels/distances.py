@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bochner.compute.linear_algebra.distances import manhattan_distances, squared_distances
-from bochner.kernels.rows import Array, Rows, alike, dense, tiles
+from bochner.kernels.rows import Array, Rows, alike, dense, fill_product, tiles
 
 # Squared distances below this many rounding errors of |a|^2 are computed again from a - b.
 ROUNDINGS = 64
@@ -41,17 +41,13 @@ class SquaredEuclidean(Distances):
 
     def fill(self, A: Rows, start: int, stop: int, factor: float, out: Array) -> None:
         """Write factor |a - b|^2."""
-        A = alike(A, self.B)
+        A, values = alike(A, self.B), out
         if sp.issparse(A):
-            out[...] = self._from_sparse(A.astype(np.float64), start, stop, factor)
-            return
-        np.matmul(A, self.B[start:stop].T, out=out)
-        squared_distances(out, squared_norms(A), self.squares[start:stop], factor)
-
-    def _from_sparse(self, A: Rows, start: int, stop: int, factor: float) -> Array:
-        values = np.ascontiguousarray(dense(A @ self.B[start:stop].T))
+            A, values = A.astype(np.float64), np.empty(out.shape)
+        fill_product(A, self.B[start:stop].T, values)
         squared_distances(values, squared_norms(A), self.squares[start:stop], factor)
-        return values
+        if values is not out:
+            out[...] = values
 
 
 class Euclidean(Distances):

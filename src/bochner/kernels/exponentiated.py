@@ -110,8 +110,8 @@ class Semigroup(BandwidthHistogram):
 class ExponentialSemigroup(Semigroup, name="exponential_semigroup"):
     """The exponential semigroup kernel, k(a, b) = exp(-sum_j sqrt(a_j + b_j) / bandwidth).
 
-    Its rates follow the law of Levy, 1 / (2 bandwidth^2 g^2) with g standard normal (Yang et al.
-    2014, where beta is 1 / bandwidth).
+    Its rates have the Levy distribution, 1 / (2 bandwidth^2 g^2) with g standard normal (Yang et
+    al. 2014, where beta is 1 / bandwidth).
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class ExponentialSemigroup(Semigroup, name="exponential_semigroup"):
         return _of_sums(roots, -1 / self._number())
 
     def rates(self, n_columns: int, size: int, rng: Random) -> NDArray[np.float64]:
-        """Draw from the law of Levy."""
+        """Draw from the Levy distribution."""
         return 0.5 / (self._number() * rng.normal((n_columns, size))) ** 2
 
 

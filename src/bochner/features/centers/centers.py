@@ -151,7 +151,7 @@ class Centers(FeatureMap, name="centers"):
             names = ", ".join(map(repr, CHOICES))
             raise ValueError(f"The choice of centres must be one of {names}; got {self.choice!r}.")
         if self.given is not None and self.size is not None:
-            raise ValueError("Give either a number of centres or the centres, not both.")
+            raise ValueError("Centers needs a number of centres or the centres; got both.")
         if self.given is not None:
             _require_numbers(self._given())
         if self.size is not None and not (is_integer(self.size) and self.size >= 1):

@@ -47,8 +47,8 @@ def kmeans(kernel: Kernel, rows: Any, size: int, rng: Random) -> Chosen:
     """
     if kernel.numeric_columns(rows.shape[1]) != frozenset(range(rows.shape[1])):
         raise ValueError(
-            "Means of clusters are no categories, which this kernel compares: centres by 'kmeans' "
-            f"need columns of numbers; got {kernel!r}. Choose 'uniform' or 'pivoted'."
+            "Centres by 'kmeans' need columns of numbers, since categories have no means; got "
+            f"{kernel!r}. Choose 'uniform' or 'pivoted'."
         )
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.metrics import pairwise_distances_argmin_min

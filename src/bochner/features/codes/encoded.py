@@ -52,7 +52,7 @@ class EncodedData(ABC):
 
 
 class EncodedRows(EncodedData):
-    """Batches whose X is the code of their rows; the basis gains the functions the rows call for.
+    """Batches whose X is the code of their rows; a basis that grows gets the functions of all rows.
 
     One pass over the source makes the codes. They are kept within `memory` bytes, beyond that in
     a memory-mapped temporary file; if the disk is full, each pass encodes the rows again, with the
@@ -68,7 +68,7 @@ class EncodedRows(EncodedData):
     memory : int or None
         Bytes that codes may take in memory; None means half of what is free.
     left_out : array of row numbers
-        Rows that get weight 0; the basis has their functions all the same.
+        Rows that get weight 0; a basis that grows gets their functions, too.
     smaller : EncodedRows or None
         The same rows, in batches of the same size, on the basis that this one was enlarged from.
         Its stored codes are copied, not computed again; then it shares the memory of the copies.
@@ -145,16 +145,16 @@ class EncodedRows(EncodedData):
         """Return the same rows, `size` columns of their codes at a time."""
         if any(code is None for code in self._codes):
             raise ValueError(
-                "Coordinate descent walks through the rows grid by grid, so their bins have to be "
-                "kept, but neither the memory budget nor the disk has room for them. Give a larger "
-                "memory_budget, fewer grids, or a solver that walks through rows ('cg', 'newton')."
+                "Coordinate descent needs the bins of all rows in every pass, but neither the "
+                "memory budget nor the disk has room for them. Give a larger memory_budget, fewer "
+                "grids, or a solver that reads the rows in batches ('cg', 'newton')."
             )
         numbers = [batch.index for batch in self._batches]
         ends = np.cumsum([0, *map(len, self._batches)]).tolist()
         ys, weights = ([getattr(b, name) for b in self._batches] for name in ("y", "weight"))
         self._batches = []  # release each part as soon as it is joined: there may be many rows
         weight = np.ones(ends[-1]) if weights[0] is None else joined(weights)
-        y, weight = alike(None if ys[0] is None else joined(ys), weight)
+        y, weight = for_loops(None if ys[0] is None else joined(ys), weight)
         unused = np.broadcast_to(np.int64(-1), ends[-1])  # groups need no row numbers
         rows = Batch(np.empty((ends[-1], 0)), y, unused, weight)
         parts = (rows[a:b] for a, b in pairwise(ends))  # of the same memory
@@ -181,9 +181,10 @@ class EncodedRows(EncodedData):
         kept = self._store.put(code)
         if kept is None and self.source.once:
             raise ValueError(
-                "These rows can be read only once, but neither the memory budget nor the disk has "
-                "room for what every pass needs. Give a larger memory_budget, rows that can be "
-                "read again, or a solver for streams ('dsg', 'averaged')."
+                "This solver needs the rows in every pass, but they can be read only once, and "
+                "neither the memory budget nor the disk has room for them. Give a larger "
+                "memory_budget, rows that can be read again, or a solver for streams ('dsg', "
+                "'averaged')."
             )
         self._codes.append(kept)
         self._batches.append(replace(rows, index=packed(rows.index)))
@@ -201,7 +202,7 @@ class EncodedRows(EncodedData):
         elif len(self.left_out) > 0 and weight is None:
             weight = np.ones(len(batch))
         nothing = np.empty((len(batch), 0))
-        return replace(batch, X=nothing, y=short(batch.y), weight=weight)
+        return replace(batch, X=nothing, y=single_if_exact(batch.y), weight=weight)
 
 
 @dataclass(frozen=True)
@@ -268,7 +269,7 @@ class EncodedGroups(EncodedData):
     def batches(self, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
         """Yield all rows with one group or, if the size is larger, with blocks of groups."""
         order = Random(seed, ORDER, pass_).permutation(self.n_groups)
-        groups = [self._group(int(number)) for number in order]
+        groups = [Group(int(j), tuple(part[:, j] for part in self._codes)) for j in order]
         if self.size > 1:
             for first in range(start * self.size, len(groups), self.size):
                 some = tuple(groups[first : first + self.size])
@@ -285,11 +286,8 @@ class EncodedGroups(EncodedData):
         before, after = (min(n * self.size, self.n_groups) for n in (number, number + 1))
         return self.n_rows * after // self.n_groups - self.n_rows * before // self.n_groups
 
-    def _group(self, number: int) -> Group:
-        return Group(number, tuple(part[:, number] for part in self._codes))
-
     def sample(self, size: int, seed: int = 0) -> Batch:
-        """Return every so many rows, without columns."""
+        """Return evenly spaced rows, without columns."""
         return self._rows[:: max(1, len(self._rows) // size)]
 
 
@@ -303,16 +301,16 @@ def joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return whole
 
 
-def alike(y: Any, weight: NDArray[np.float64]) -> tuple[Any, NDArray[Any]]:
+def for_loops(y: Any, weight: NDArray[np.float64]) -> tuple[Any, NDArray[Any]]:
     """Return targets and weights for compiled loops, in single precision if both are exact."""
-    exact = all(part is None or short(part).dtype == np.float32 for part in (y, weight))
+    exact = all(part is None or single_if_exact(part).dtype == np.float32 for part in (y, weight))
     dtype = np.float32 if exact else np.float64
     y = None if y is None else np.require(y, dtype, ["C", "W"])
     return y, np.require(weight, dtype, ["C", "W"])
 
 
-def short(y: Any) -> Any:
-    """Return targets in single precision where that is exact: labels are."""
+def single_if_exact(y: Any) -> Any:
+    """Return targets in single precision if that is exact, as it is for labels."""
     if y is None:
         return None
     single = y.astype(np.float32)

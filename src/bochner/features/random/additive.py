@@ -90,7 +90,7 @@ class TargetValues:
         """Return the least squares weights of these frequencies, and the error."""
         waves = np.stack([self.wave(omega) for omega in frequencies], axis=1)
         Q, R = np.linalg.qr(waves)
-        weights = _non_negative(R, self.values @ Q)
+        weights = _fitted_weights(R, self.values @ Q)
         return weights, float(np.linalg.norm(waves @ weights - self.values))
 
     def wave(self, omega: float) -> NDArray[np.float64]:
@@ -101,13 +101,13 @@ class TargetValues:
         return np.concatenate([between, np.cos(omega * Z) * self.mass])
 
 
-def _non_negative(R: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+def _fitted_weights(R: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return non-negative least squares weights, of the lower half if all do not converge."""
     try:
         return np.asarray(nnls(R, target, maxiter=100 * len(R))[0])
     except RuntimeError:  # frequencies so close that the system is singular to rounding
         half = R.shape[1] // 2
-        return np.append(_non_negative(R[:, :half], target), np.zeros(R.shape[1] - half))
+        return np.append(_fitted_weights(R[:, :half], target), np.zeros(R.shape[1] - half))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +142,8 @@ class Waves:
 class AdditiveBasis(DenseBasis):
     """The waves a_f sqrt(x_c) cos(2 pi (t_f log x_c - s_f)) of a table.
 
-    Column f of `waves` holds the number c of a column, the turns t, the shift s and the amplitude
-    a.
+    Column f of `waves` holds the number c of a column, the frequency t in turns (multiples of
+    2 pi), the shift s and the amplitude a.
     """
 
     size: int
@@ -175,16 +175,12 @@ class AdditiveBasis(DenseBasis):
 
     def encode(self, X: Any) -> Any:
         """Return the rows in the dtype of the basis; raise if entries are negative."""
-        return _checked(self.kernel, self.rows(X))
+        return _non_negative_rows(self.kernel, self.rows(X))
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the waves start, ..., stop - 1."""
         whole = start == 0 and stop == self.size
         (self.waves if whole else self.waves[start:stop]).write(code, out)
-
-    def features(self, X: Any) -> NDArray[Any]:
-        """Return all waves at rows."""
-        return self.columns(self.encode(X))
 
 
 @dataclass(init=False, eq=False, repr=False)
@@ -237,7 +233,7 @@ class RandomAdditiveBasis(SeededBasis):
 
     def encode(self, X: Any) -> Any:
         """Return the rows in the dtype of the basis; raise if entries are negative."""
-        return _checked(self.kernel, self.rows(X))
+        return _non_negative_rows(self.kernel, self.rows(X))
 
     def draw(self, rng: Random) -> NDArray[Any]:
         """Return columns, turns, shifts and amplitudes, (4, 2 PAIRS)."""
@@ -258,7 +254,7 @@ class RandomAdditiveBasis(SeededBasis):
             Waves.of(np.concatenate(parts, axis=1), self.dtype).write(code, out)
 
 
-def _checked(kernel: Additive, rows: Any) -> Any:
+def _non_negative_rows(kernel: Additive, rows: Any) -> Any:
     kernel.require(rows)
     return rows
 

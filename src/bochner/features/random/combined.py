@@ -76,14 +76,13 @@ class CombinedBasis(RandomBasis):
         return np.hstack([dense(code) for code in codes])
 
     @abstractmethod
-    def inner(self, first: int, last: int) -> list[tuple[int, int]]:
+    def ranges(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the range of each part's functions that functions first, ..., last - 1 need."""
 
     def values(self, code: Any, first: int, last: int) -> Iterator[NDArray[Any]]:
         """Yield the values of each part's functions that functions first, ..., last - 1 need."""
-        for part, place, (begin, end) in zip(
-            self.parts, self.places, self.inner(first, last), strict=True
-        ):
+        ranges = self.ranges(first, last)
+        for part, place, (begin, end) in zip(self.parts, self.places, ranges, strict=True):
             block = np.empty((code.shape[0], end - begin), self.dtype)
             if begin < end:
                 part.fill(code[:, place], begin, end, block)
@@ -106,17 +105,17 @@ class CombinedBasis(RandomBasis):
     def holding(self, start: int, stop: int) -> Iterator[None]:
         """Keep the parameters of all parts in this context."""
         with ExitStack() as stack:
-            for part, (begin, end) in zip(self.parts, self.inner(start, stop), strict=True):
+            for part, (begin, end) in zip(self.parts, self.ranges(start, stop), strict=True):
                 stack.enter_context(part.holding(begin, end))
             yield
 
 
 @dataclass(init=False, eq=False, repr=False)
 class SumBasis(CombinedBasis):
-    """The functions of several bases in turns: `turn` functions of each, again and again.
+    """The functions of several bases alternately, `turn` functions of each at a time.
 
-    k = sum_i factor_i k_i has the features (sqrt(factor_1) phi_1, sqrt(factor_2) phi_2, ...). In
-    turns the basis can be infinite, and any block has functions of all parts.
+    k = sum_i factor_i k_i has the features (sqrt(factor_1) phi_1, sqrt(factor_2) phi_2, ...). So
+    the basis can be infinite, and any block has functions of all parts.
     """
 
     turn: int
@@ -140,7 +139,7 @@ class SumBasis(CombinedBasis):
         require_sound(self.atom == self.turn * len(self.parts), "its draws have a wrong size")
         require_sound(len(self.scales) == len(self.parts), "scales and parts differ in number")
 
-    def inner(self, first: int, last: int) -> list[tuple[int, int]]:
+    def ranges(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the whole turns of each part that have a function among these."""
         count, turn = len(self.parts), self.turn
         begin, end = first // turn, -(-last // turn)
@@ -153,7 +152,7 @@ class SumBasis(CombinedBasis):
         return len(self.parts)
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the functions start, ..., stop - 1, in turns."""
+        """Write the functions start, ..., stop - 1."""
         count, turn, rows = len(self.parts), self.turn, code.shape[0]
         begin, end = start // turn, -(-stop // turn)
         whole = np.empty((rows, end - begin, turn), self.dtype)
@@ -187,7 +186,7 @@ class ProductBasis(CombinedBasis):
         atom = prod(part.atom for part in self.parts)
         require_sound(self.atom == atom <= MOST_PRODUCTS, "its draws have a wrong size")
 
-    def inner(self, first: int, last: int) -> list[tuple[int, int]]:
+    def ranges(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the whole draws of each part that have a function among these."""
         begin, end = first // self.atom, -(-last // self.atom)
         return [(begin * part.atom, end * part.atom) for part in self.parts]
@@ -197,7 +196,7 @@ class ProductBasis(CombinedBasis):
         return self.atom / part.atom
 
     def fill(self, code: Any, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the functions start, ..., stop - 1, draw by draw."""
+        """Write the functions start, ..., stop - 1."""
         begin, end = start // self.atom, -(-stop // self.atom)
         rows, draws = code.shape[0], end - begin
         whole = np.full((rows, draws, 1), self.scale, self.dtype)
@@ -282,8 +281,9 @@ class CombinedFeatures(FeatureMap):
         """Return the basis."""
         if isinstance(kernel, GeneralColumnScaled | OnColumns):
             rows = replace(sample, X=kernel.transform(checked_rows(sample.X)))
-            inner = random_basis(kernel.kernel, self.size, rows, seed, dtype, memory)
-            return TransformedRowsBasis(inner, kernel)
+            features = random_map(kernel.kernel, self.size)
+            inner = features.build(kernel.kernel, rows, seed, dtype, memory)
+            return TransformedRowsBasis(cast(RandomBasis, inner), kernel)
         if isinstance(kernel, GeneralProduct):
             number, kernels = factors(kernel)
             parts = _parts(kernels, sample, seed, dtype, memory)
@@ -299,22 +299,14 @@ for kind in (GeneralSum, GeneralScaled, GeneralProduct, GeneralColumnScaled, OnC
     MAPS[kind] = CombinedFeatures
 
 
-def random_basis(
-    kernel: Kernel,
-    size: int | None,
-    sample: Batch,
-    seed: int,
-    dtype: Any = np.float32,
-    memory: int | None = None,
-) -> RandomBasis:
-    """Return a random basis of a kernel, any block of which approximates the kernel.
+def random_map(kernel: Kernel, size: int | None) -> FeatureMap:
+    """Return a feature map of a kernel that builds a `RandomBasis`.
 
     If the map of the kernel builds another type of basis for a given size, functions of its
     infinite basis are used.
     """
     own = map_of(kernel, size)
-    features = own if issubclass(own.basis_type, RandomBasis) else CombinedFeatures(size)
-    return cast(RandomBasis, features.build(kernel, sample, seed, dtype, memory))
+    return own if issubclass(own.basis_type, RandomBasis) else CombinedFeatures(size)
 
 
 def terms(kernel: Kernel) -> list[tuple[float, Kernel]]:
@@ -343,10 +335,11 @@ def _parts(
     """Return infinite bases of kernels, each with its own seed and a share of the memory."""
     share = memory_budget(memory) // len(kernels)
     seeds = [int(Random(seed, PARTS, i).integers(1)[0]) for i in range(len(kernels))]
-    return [
-        random_basis(kernel, None, sample, own, dtype, share)
+    bases = [
+        random_map(kernel, None).build(kernel, sample, own, dtype, share)
         for kernel, own in zip(kernels, seeds, strict=True)
     ]
+    return cast(list[RandomBasis], bases)
 
 
 def code_places(parts: Sequence[RandomBasis]) -> list[slice]:

@@ -32,6 +32,7 @@ class WaveBasis(SeededBasis):
     """Waves of the amplitude sqrt(2 variance / size), or sqrt(variance) for an infinite basis.
 
     `waves` is the number of functions of a frequency: a cosine and a sine, or a cosine alone.
+    Frequencies and phases are in turns, that is divided by 2 pi.
     """
 
     waves: ClassVar[int]

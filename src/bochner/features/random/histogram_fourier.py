@@ -68,7 +68,7 @@ class AdditiveFeatures(RowMap):
 
     def __call__(self, X: Any) -> NDArray[Any]:
         """Return the features."""
-        return self.basis.features(X)
+        return self.basis.columns(self.basis.encode(X))
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from bochner.data.batch import Batch
 from bochner.features.feature_map import MAPS, FeatureMap, has_map
 from bochner.features.random.additive import AdditiveHomogeneous
 from bochner.features.random.angular import Harmonics, Rectified
-from bochner.features.random.combined import random_basis
+from bochner.features.random.combined import random_map
 from bochner.features.random.exponential_fourier import ExponentialFourier
 from bochner.features.random.fourier import Fourier
 from bochner.features.random.histogram_fourier import HistogramFourier
@@ -101,4 +101,5 @@ class RandomFeatures(FeatureMap, name="random"):
         memory: int | None = None,
     ) -> RandomBasis:
         """Return the basis of the feature map of the kernel."""
-        return random_basis(kernel, self.size, sample, seed, dtype, memory)
+        basis = random_map(kernel, self.size).build(kernel, sample, seed, dtype, memory)
+        return cast(RandomBasis, basis)

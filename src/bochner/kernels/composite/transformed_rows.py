@@ -244,7 +244,9 @@ class OnColumns(TransformedRowsKernel):
     def check(self) -> None:
         """Raise a ValueError if the columns or the kernel cannot be used."""
         columns = _listed(self.columns)
-        if not columns or not all(_is_index(c) or isinstance(c, str) for c in columns):
+        if not columns or not all(
+            isinstance(c, str) or (is_integer(c) and c >= 0) for c in columns
+        ):
             raise ValueError(
                 "The columns of a kernel must be indices from 0 on or names of a data frame, at "
                 f"least one; got {self.columns!r}."
@@ -349,10 +351,6 @@ def with_column_indices(kernel: Kernel, names: Collection[Any] | None) -> Kernel
 def _listed(columns: Any) -> tuple[Any, ...]:
     alone = isinstance(columns, str) or not isinstance(columns, Iterable)
     return (columns,) if alone else tuple(columns)
-
-
-def _is_index(column: Any) -> bool:
-    return is_integer(column) and column >= 0
 
 
 def _unknown(missing: list[Any], known: list[Any]) -> str:

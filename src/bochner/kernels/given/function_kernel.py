@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bochner.kernels.given.returned_values import checked_values
-from bochner.kernels.kernel import Kernel, constructor
+from bochner.kernels.kernel import CONSTRUCTORS, Kernel
 from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
 
 ROWS = 512  # for which the function is called at once
@@ -79,10 +79,7 @@ class FunctionKernel(Kernel):
         return np.concatenate([np.empty(0, A.dtype), *blocks])
 
 
-@constructor
-def from_function(function: Callable[[Any, Any], Any]) -> FunctionKernel:
-    """Return the kernel of a function."""
-    return FunctionKernel(function)
+CONSTRUCTORS["from_function"] = FunctionKernel
 
 
 @dataclass
