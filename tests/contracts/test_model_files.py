@@ -46,11 +46,13 @@ HELD_BY_NO_FILE = {  # abstract in all but name, of Python functions, or of one 
     "KernelOfScaledColumns",
     "KernelPair",
     "ProcessBasis",
+    "RandomFunctionMap",
     "RandomProcess",
     "Spectral",
     "State",
     "Summation",
     "SummationState",
+    "WaveMap",
 }
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 4))

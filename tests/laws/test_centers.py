@@ -182,7 +182,7 @@ BAD = [
     (Centers(True), "positive integer.*got True"),
     (Centers("many"), "positive integer"),
     (Centers(5, "medoids"), "must be one of 'uniform', 'kmeans', 'pivoted'; got 'medoids'"),
-    (Centers(5, given=[[0.0] * 3]), "either a number of centres or the centres"),
+    (Centers(5, given=[[0.0] * 3]), "a number of centres or the centres; got both"),
     (Centers(given=[0.0] * 3), r"two dimensions.*got the shape \(3,\)"),
     (Centers(given=np.empty((0, 3))), "at least one centre"),
     (Centers(given=[[0.0] * 2]), "columns of X, which are 3; got centres of 2"),

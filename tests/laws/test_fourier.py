@@ -160,9 +160,9 @@ def test_rows_of_another_width_are_refused():
         built().encode(np.ones((3, 5)))
 
 
-def test_an_endless_basis_needs_to_know_where_to_stop():
+def test_an_infinite_basis_needs_to_know_where_to_stop():
     basis = built(None)
-    with pytest.raises(ValueError, match="endless"):
+    with pytest.raises(ValueError, match="infinite: give the number of functions"):
         basis.columns(basis.encode(rows()))
 
 

@@ -198,7 +198,7 @@ def test_a_spectral_kernel_is_cloned_with_its_functions():
         (lambda n, size, rng: rng.normal((size, n)), None, r"shape \(5, 1024\).*\(1024, 5\)"),
         (lambda n, size, rng: 1j * rng.normal((n, size)), None, "real numbers.*complex128"),
         (lambda n, size, rng: np.full((n, size), np.inf), None, "sampler of Spectral.*finite"),
-        (ring, lambda D: D, "one real number for each"),
+        (ring, lambda D: D, r"must return real numbers of the shape \(1,\)"),
         (ring, lambda D: np.full(len(D), np.nan), "function of Spectral.*finite"),
     ],
 )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +16,7 @@ from bochner.features.binning.binning_basis import BinningBasis, Grid
 from bochner.features.feature_map import GrowingFeatureMap
 from bochner.kernels import Kernel, Separable
 from bochner.kernels.kernel import is_separable, separable
-from bochner.validation import require_count
+from bochner.validation import is_integer, require_count
 
 FEW_GRIDS, MANY_GRIDS = 64, 512  # if their number is "auto"
 FEW_ENTRIES = 24_000_000  # rows times grids times outputs: one or two seconds
@@ -86,20 +84,21 @@ class Binning(GrowingFeatureMap, name="binning"):
         _require_whole(sample.X, self.categories(n_columns))
         require_count("grids", self.grids, also=("auto",))
         numbers = range(FEW_GRIDS if isinstance(self.grids, str) else int(self.grids))
-        categorical = self.categories(n_columns)
-        grids = tuple(draw_grid(kernel, n_columns, categorical, seed, r) for r in numbers)
+        grids = self._grids(kernel, n_columns, seed, numbers)
         return BinningBasis(grids, kernel.variance, memory_budget(memory))
 
     def categories(self, n_columns: int) -> tuple[int, ...]:
         """Return the categorical columns; raise if there is no such column."""
-        if isinstance(self.categorical, str):
-            if self.categorical != "auto":
-                raise ValueError(_expected_categorical(self.categorical, n_columns))
+        given: Any = self.categorical
+        if isinstance(given, str) and given == "auto":
             return ()
-        numbers = tuple(self.categorical)
-        if not all(isinstance(j, Integral) and 0 <= int(j) < n_columns for j in numbers):
-            raise ValueError(_expected_categorical(self.categorical, n_columns))
-        return tuple(int(j) for j in numbers)
+        known = (is_integer(j) and 0 <= j < n_columns for j in given)
+        if isinstance(given, str) or not all(known):
+            raise ValueError(
+                f"categorical must be 'auto' or a tuple of column numbers below {n_columns}; got "
+                f"{given!r}."
+            )
+        return tuple(int(j) for j in given)
 
     def with_categories(self, columns: tuple[int, ...]) -> Binning:
         """Return the same map with these columns categorical, too."""
@@ -129,10 +128,14 @@ class Binning(GrowingFeatureMap, name="binning"):
         return self.grids == "auto" and twice <= MANY_GRIDS and twice * rows <= most
 
     def _doubled(self, basis: BinningBasis, kernel: Kernel, seed: int) -> BinningBasis:
-        known = len(basis.grids)
-        draw = partial(draw_grid, separable(kernel), basis.n_columns)
-        categorical = self.categories(basis.n_columns)
-        return basis.with_grids(tuple(draw(categorical, seed, r) for r in range(known, 2 * known)))
+        numbers = range(len(basis.grids), 2 * len(basis.grids))
+        return basis.with_grids(self._grids(separable(kernel), basis.n_columns, seed, numbers))
+
+    def _grids(
+        self, kernel: Separable, n_columns: int, seed: int, numbers: range
+    ) -> tuple[Grid, ...]:
+        categorical = self.categories(n_columns)
+        return tuple(draw_grid(kernel, n_columns, categorical, seed, r) for r in numbers)
 
     def numeric_rows(self, X: Any) -> Any:
         """Return rows with numbers of similar distances in place of categories.
@@ -180,9 +183,3 @@ def _require_whole(X: Any, categorical: tuple[int, ...]) -> None:
                 f"Column {j} is categorical, so it must hold whole numbers; got "
                 f"{column[column != np.round(column)][0]!r}. Encode it first (OrdinalEncoder)."
             )
-
-
-def _expected_categorical(given: Any, n_columns: int) -> str:
-    return (
-        f"categorical must be 'auto' or a tuple of column numbers below {n_columns}; got {given!r}."
-    )

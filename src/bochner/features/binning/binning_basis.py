@@ -52,8 +52,9 @@ class BinningBasis(GrowingBasis):
 
     The functions are numbered by grid, within a grid in the order of the first rows of their bins.
     A code is an int32 array (rows, grids) of bin numbers within the grids, -1 for an unknown bin,
-    stored by grid. A basis is immutable: `extended` returns a larger one, which shares its tables.
-    `memory` is the number of bytes that the bins of a stream of rows may take.
+    stored by grid. A basis is immutable: `extended` returns a larger one, which shares its tables;
+    `counts` says how many bins of each table belong to this one, all by default. `memory` is the
+    number of bytes that the bins of a stream of rows may take.
     """
 
     grids: tuple[Grid, ...]
@@ -71,8 +72,8 @@ class BinningBasis(GrowingBasis):
     ) -> None:
         self.grids, self.variance, self.memory = grids, variance, memory
         self.tables = tuple(BinTable() for _ in grids) if tables is None else tables
-        counts = np.zeros(len(grids), np.int64) if counts is None else counts
-        self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        sizes = [len(table) for table in self.tables] if counts is None else counts
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.height = sqrt(variance / len(grids))
 
     def validate(self) -> None:
@@ -120,8 +121,7 @@ class BinningBasis(GrowingBasis):
         # A table with more bins belongs to another basis, perhaps of a fit that failed.
         tables = tuple(t if len(t) == n else BinTable(t.fingerprints(int(n))) for t, n in pairs)
         code = self._encoded(X, lambda r, prints: tables[r].admit(prints, most), known)
-        counts = np.array([len(table) for table in tables], np.int64)
-        return BinningBasis(self.grids, self.variance, self.memory, tables, counts), code
+        return BinningBasis(self.grids, self.variance, self.memory, tables), code
 
     def release_spare_memory(self) -> None:
         """Free the memory that the tables have reserved for more bins."""
@@ -184,8 +184,7 @@ class BinningBasis(GrowingBasis):
         for r, table in enumerate(self.tables):
             known = table.fingerprints(int(self.counts[r]))
             tables.append(BinTable(known[kept[self.starts[r] : self.starts[r + 1]]]))
-        counts = np.array([len(table) for table in tables], np.int64)
-        return BinningBasis(self.grids, self.variance, self.memory, tuple(tables), counts)
+        return BinningBasis(self.grids, self.variance, self.memory, tuple(tables))
 
     def matrix(self, code: NDArray[np.int32]) -> sp.csr_array:
         """Return Phi at encoded rows as a sparse matrix; unknown bins are left out.
@@ -262,9 +261,7 @@ class BinningBasis(GrowingBasis):
         for known in state["known"]:
             require_spread(known)
         tables = tuple(BinTable(known) for known in state["known"])
-        counts = np.array([len(table) for table in tables], np.int64)
-        parts = state["grids"], state["variance"], state["memory"]
-        BinningBasis.__init__(self, *parts, tables, counts)
+        BinningBasis.__init__(self, state["grids"], state["variance"], state["memory"], tables)
 
 
 @dataclass(frozen=True)

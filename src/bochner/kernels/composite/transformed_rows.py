@@ -244,9 +244,8 @@ class OnColumns(TransformedRowsKernel):
     def check(self) -> None:
         """Raise a ValueError if the columns or the kernel cannot be used."""
         columns = _listed(self.columns)
-        if not columns or not all(
-            isinstance(c, str) or (is_integer(c) and c >= 0) for c in columns
-        ):
+        known = (isinstance(c, str) or (is_integer(c) and c >= 0) for c in columns)
+        if not columns or not all(known):
             raise ValueError(
                 "The columns of a kernel must be indices from 0 on or names of a data frame, at "
                 f"least one; got {self.columns!r}."

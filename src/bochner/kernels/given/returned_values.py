@@ -14,7 +14,7 @@ def checked_values(
     """Return the values of a function in a dtype, or raise a ValueError if they cannot be used."""
     if values.shape != shape or values.dtype.kind not in "fiub":
         raise ValueError(
-            f"{what} must return an array of numbers of the shape {shape}; {function!r} returned "
+            f"{what} must return real numbers of the shape {shape}; {function!r} returned "
             f"{values.dtype} of the shape {values.shape}."
         )
     with np.errstate(over="ignore"):  # overflow becomes infinity, which is refused
@@ -22,6 +22,7 @@ def checked_values(
     if not np.isfinite(values).all():
         raise ValueError(
             f"{what} must return finite numbers; {function!r} returned NaN, infinity, or numbers "
-            f"that are too large for {values.dtype}. Correct it, or scale the columns of X."
+            f"that are too large for {values.dtype}. Correct it, also for a row of zeros, or scale "
+            "the columns of X."
         )
     return values

@@ -139,8 +139,8 @@ class Spectral(ShiftInvariant):
         assert self.function is not None
         with _one_at_a_time:
             values = np.asarray(self.function(differences))
-        what = f"The function of Spectral, for {len(differences)} differences,"
-        return checked_values(values, (len(differences),), np.float64, what, self.function)
+        shape, what = (len(differences),), "The function of Spectral"
+        return checked_values(values, shape, np.float64, what, self.function)
 
 
 def _waves(X: Rows, frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
