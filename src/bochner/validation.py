@@ -53,7 +53,7 @@ def require_not_negative(name: str, value: Any, kind: str = "a number from 0 on"
 def require_fraction(name: str, value: Any) -> None:
     """Require a number strictly between 0 and 1."""
     valid = is_number(value) and 0 < value < 1
-    require(valid, name, value, "a number above 0 and below 1")
+    require(valid, name, value, "a number between 0 and 1, both excluded")
 
 
 def require_at_most(name: str, value: Any, most: float) -> None:
