@@ -58,7 +58,7 @@ MODULES = {
     "features.drawings": "Fastfood Orthogonal Plain QuasiMonteCarlo StructuredOrthogonal",
     "features.random.additive": "AdditiveBasis AdditiveHomogeneous RandomAdditiveBasis Waves",
     "features.random.angular": "Harmonics HarmonicsBasis Rectified RectifiedBasis",
-    "features.random.combined": ("CombinedFeatures ProductBasis SumBasis TransformedRowsBasis"),
+    "features.random.combined": "CombinedFeatures ProductBasis SumBasis TransformedRowsBasis",
     "features.random.exponential_fourier": "ExponentialFourier ExponentialFourierBasis",
     "features.random.fourier": "Fourier FourierBasis PhaseBasis RandomPhase",
     "features.random.histogram_fourier": (
