@@ -220,7 +220,7 @@ NEARLY = (
 def test_a_tube_wider_than_the_noise_is_support_vector_regression(solver):
     theirs = SVR(gamma=0.5, C=1_000.0, epsilon=0.5, tol=1e-6).fit(ROWS, TARGET)
     features = NystroemFeatures(150) if isinstance(solver, Newton) else "centers"
-    model = tube(EpsilonInsensitive(0.5, 1e-3), 1_000.0, solver)
+    model = tube(EpsilonInsensitive(0.5, 1e-2), 1_000.0, solver)
     model.set_params(kernel=Gaussian(1.0), features=features).fit(ROWS, TARGET)
     assert "minimum was reached" in model.stopped_because_
     kernel = Gaussian(1.0)
