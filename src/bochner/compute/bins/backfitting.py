@@ -48,7 +48,7 @@ def accumulate_weights(code, weight, sums):  # type: ignore[no-untyped-def]
 def sweep(codes, order, starts, residual, weight, masses, ridge, step, values, moves):  # type: ignore[no-untyped-def]
     """Update the values of the grids `order` in turn; return sum (mass + ridge) move^2.
 
-    Fuses `accumulate_residuals` over all these grids. `masses` are the weights of the bins' rows;
+    `masses` are the weights of the bins' rows;
     `moves` is work space: two numbers for each bin of a grid and for rows without one.
     """
     moves[:] = 0.0
@@ -60,10 +60,7 @@ def sweep(codes, order, starts, residual, weight, masses, ridge, step, values, m
         old, new = moves[place & 1], moves[(place + 1) & 1]
         for b in range(count):
             new[b] = -ridge * values[first + b]
-        for i in range(len(residual)):
-            left = residual[i] - old[before[i]]
-            residual[i] = left
-            new[code[i]] += weight[i] * left
+        accumulate_residuals(code, before, old, residual, weight, new)
         for b in range(count):
             steep = masses[first + b] + ridge
             move = step * new[b] / steep if steep > 0.0 else 0.0
@@ -72,9 +69,7 @@ def sweep(codes, order, starts, residual, weight, masses, ridge, step, values, m
             new[b] = move
         new[last] = 0.0
         before = code
-    old = moves[np.int64(len(order)) & 1]
-    for i in range(len(residual)):
-        residual[i] -= old[before[i]]
+    subtract_moves(before, moves[np.int64(len(order)) & 1], residual)
     return total
 
 
@@ -109,11 +104,10 @@ def accumulate_majorizer(code, before, moves, residual, weight, shape, slopes, s
 def majorizer_sweep(codes, order, starts, residual, weight, shape, ridge, step, values, room):  # type: ignore[no-untyped-def]
     """Update the values of the grids `order` in turn; return sum curvature move^2.
 
-    Fuses `accumulate_majorizer` over all these grids. `room` is work space: two moves and a
+    `room` is work space: two moves and a
     curvature for each bin of a grid and for rows without one.
     """
     room[:] = 0.0
-    slope, half, epsilon, width = shape[0], shape[1] / 2, shape[2], shape[3]
     total, last, steep = 0.0, room.shape[1] - 1, room[2]
     before = codes[order[0]]
     for place in range(len(order)):
@@ -122,13 +116,7 @@ def majorizer_sweep(codes, order, starts, residual, weight, shape, ridge, step, 
         old, new = room[place & 1], room[(place + 1) & 1]
         for b in range(count):
             new[b], steep[b] = -ridge * values[first + b], ridge
-        for i in range(len(residual)):
-            left = residual[i] - old[before[i]]
-            residual[i] = left
-            low, high = left - epsilon, left + epsilon
-            below, above = 1.0 / max(abs(low), width), 1.0 / max(abs(high), width)
-            new[code[i]] += weight[i] * (half * (low * below + high * above) - slope)
-            steep[code[i]] += weight[i] * half * (below + above)
+        accumulate_majorizer(code, before, old, residual, weight, shape, new, steep)
         for b in range(count):
             move = step * new[b] / steep[b] if steep[b] > 0.0 else 0.0
             values[first + b] += move
@@ -136,7 +124,5 @@ def majorizer_sweep(codes, order, starts, residual, weight, shape, ridge, step, 
             new[b] = move
         new[last] = 0.0
         before = code
-    old = room[np.int64(len(order)) & 1]
-    for i in range(len(residual)):
-        residual[i] -= old[before[i]]
+    subtract_moves(before, room[np.int64(len(order)) & 1], residual)
     return total

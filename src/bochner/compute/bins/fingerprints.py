@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from mmap import mmap
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,20 +23,17 @@ GROWTH = 1.6
 FINAL_LOAD = 0.65  # the load after `shrink`: less memory, longer searches
 SPARE = 1.1  # a table up to this factor too large is not shrunk
 EMPTY = -1
+MULTIPLIER, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # 2^64 / golden ratio; bits
 QUICK_IN_ANY_ORDER = 1 << 13  # fingerprints
 BUCKET = 256  # fingerprints that share a part of the table, on average
 # 8 standard deviations more: a table that is 59% full has room for 1.7 times as many.
 MOST_IN_BUCKET = 1.5 * BUCKET
-
+ROUND_BITS = int(np.float64(ROUND).view(np.uint64))
 
 Codes = NDArray[np.int32]  # (grids, rows): the number of a row's bin in each grid, -1 if unknown
 
 
-ROUND_BITS = int(np.float64(ROUND).view(np.uint64))
-
-
-@dataclass(frozen=True)
-class Columns:
+class Columns(NamedTuple):
     """Rows by columns: dense columns as (columns, rows), and the entries of sparse columns.
 
     Entry e of the sparse columns is `values[e]` at row `rows[e]` and column `columns[e]`; others
@@ -97,24 +93,12 @@ def fingerprints(
     probability 2^-64, or slightly more if all their differences are even (multilinear hashing).
     """
     out = np.empty(columns.n_rows, np.uint64)
-    _fingerprints(
-        columns.filled,
-        columns.filled_columns,
-        columns.rows,
-        columns.columns,
-        columns.values,
-        writable(inverse),
-        writable(shift),
-        writable(multiplier),
-        out,
-    )
+    grid = writable(inverse), writable(shift), writable(multiplier)
+    _fingerprints(*columns, *grid, out)
     return out
 
 
-@compiled(
-    "void(float32[:, ::1], int64[::1])",
-    "void(float64[:, ::1], int64[::1])",
-)
+@compiled("void(float32[:, ::1], int64[::1])", "void(float64[:, ::1], int64[::1])")
 def _count(X, counts):  # type: ignore[no-untyped-def]
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
@@ -215,7 +199,7 @@ class BinTable:
             )
             if position == len(fingerprints):
                 return out
-            self._grow()
+            self._resize(int(GROWTH * len(keys)))
 
     def fingerprints(self, most: int | None = None) -> NDArray[np.uint64]:
         """Return the first `most` fingerprints in the order of their numbers."""
@@ -230,9 +214,6 @@ class BinTable:
         places = max(int(self.size / FINAL_LOAD) + 1, SMALLEST)
         if len(self._places[0]) > SPARE * places:
             self._resize(places)
-
-    def _grow(self) -> None:
-        self._resize(int(GROWTH * len(self._places[0])))
 
     def _resize(self, places: int) -> None:
         new = _empty(places)
@@ -253,10 +234,10 @@ def require_spread(fingerprints: NDArray[np.uint64]) -> None:
     """
     if fingerprints.dtype != np.uint64 or fingerprints.size <= QUICK_IN_ANY_ORDER:
         return
-    half, buckets = np.uint64(32), np.uint64(fingerprints.size // BUCKET)
+    buckets = np.uint64(fingerprints.size // BUCKET)
     with np.errstate(over="ignore"):
-        mixed = (fingerprints ^ (fingerprints >> half)) * np.uint64(0x9E3779B97F4A7C15)  # _admit's
-    counts = np.bincount((((mixed >> half) * buckets) >> half).astype(np.int64).ravel())
+        mixed = (fingerprints ^ (fingerprints >> HALF)) * MULTIPLIER  # as in `_first_place`
+    counts = np.bincount((((mixed >> HALF) * buckets) >> HALF).astype(np.int64).ravel())
     require_sound(counts.max() <= MOST_IN_BUCKET, "its bins are not those of any rows")
 
 
@@ -269,6 +250,12 @@ def _empty(places: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
     return keys, numbers
 
 
+@compiled("int64(uint64, uint64)")
+def _first_place(key, places):  # type: ignore[no-untyped-def]
+    mixed = (key ^ (key >> HALF)) * MULTIPLIER
+    return np.int64(((mixed >> HALF) * places) >> HALF)
+
+
 @compiled(
     "UniTuple(int64, 2)(uint64[::1], int64, uint64[::1], int32[::1], int64, int64, boolean, "
     "int32[::1])"
@@ -277,8 +264,7 @@ def _admit(fingerprints, position, keys, numbers, size, room, closed, out):  # t
     places = np.uint64(len(keys))
     for i in range(position, len(fingerprints)):
         key = fingerprints[i]
-        mixed = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-        place = np.int64(((mixed >> np.uint64(32)) * places) >> np.uint64(32))
+        place = _first_place(key, places)
         while numbers[place] != EMPTY and keys[place] != key:
             place = np.int64(place + 1 if place + 1 < len(keys) else 0)
         if numbers[place] == EMPTY:
@@ -297,8 +283,7 @@ def _move(keys, numbers, new_keys, new_numbers):  # type: ignore[no-untyped-def]
     for i in range(len(keys)):
         if numbers[i] != EMPTY:
             key = keys[i]
-            mixed = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-            place = np.int64(((mixed >> np.uint64(32)) * places) >> np.uint64(32))
+            place = _first_place(key, places)
             while new_numbers[place] != EMPTY:
                 place = np.int64(place + 1 if place + 1 < len(new_keys) else 0)
             new_keys[place], new_numbers[place] = key, numbers[i]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,8 +101,7 @@ class BinRecords(Validated):
         self.table[1:, 1:] *= factor
 
 
-@dataclass(frozen=True)
-class RowSteps:
+class RowSteps(NamedTuple):
     """The rule of the steps; `solvers.binning.averaged_gradient` has the formula."""
 
     height: float
@@ -126,22 +125,8 @@ class RowSteps:
         `slopes` are the derivatives of the loss at `values`, and change by `curvature` times the
         change of f since. Weights of rows are positive.
         """
-        moved: float = _take(
-            codes,
-            records.starts,
-            records.table,
-            records.clock,
-            values,
-            slopes,
-            weight,
-            self.height,
-            self.curvature,
-            self.alpha,
-            self.step,
-            self.averaging,
-            self.intercept,
-        )
-        return moved
+        state = records.starts, records.table, records.clock
+        return float(_take(codes, *state, values, slopes, weight, *self))
 
 
 @compiled("void(int32[:, :], int64[::1], float64[:, ::1], float64, float64[:, ::1])")

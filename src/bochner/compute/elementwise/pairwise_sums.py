@@ -55,7 +55,7 @@ def reciprocal_products(
 ) -> None:
     """Write prod_k 1 / (1 + a_ik + b_kj) into `out`, for entries from 0 on."""
     _require(A, transposed, start, out)
-    _reciprocals(A, transposed, start, out)
+    _products(False, A, transposed, start, out)
 
 
 def harmonic_products(
@@ -63,7 +63,7 @@ def harmonic_products(
 ) -> None:
     """Write prod_k 2 a_ik b_kj / (a_ik^2 + b_kj^2) into `out`, for positive entries."""
     _require(A, transposed, start, out)
-    _harmonics(A, transposed, start, out)
+    _products(True, A, transposed, start, out)
 
 
 def _require(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]) -> None:
@@ -131,29 +131,13 @@ def _sums(
 
 
 @compiled(
-    "void(float32[:, ::1], float32[:, ::1], int64, float32[:, ::1])",
-    "void(float64[:, ::1], float64[:, ::1], int64, float64[:, ::1])",
+    "void(boolean, float32[:, ::1], float32[:, ::1], int64, float32[:, ::1])",
+    "void(boolean, float64[:, ::1], float64[:, ::1], int64, float64[:, ::1])",
     error_model="numpy",
 )
-def _reciprocals(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]) -> None:
-    for first in range(0, out.shape[1], WIDTH):
-        width = min(WIDTH, out.shape[1] - first)
-        at = slice(start + first, start + first + width)
-        for i in range(A.shape[0]):
-            row = out[i, first : first + width]
-            row[:] = ONE
-            for k in range(A.shape[1]):
-                a, b = A[i, k], transposed[k, at]
-                for j in range(width):
-                    row[j] /= ONE + (a + b[j])
-
-
-@compiled(
-    "void(float32[:, ::1], float32[:, ::1], int64, float32[:, ::1])",
-    "void(float64[:, ::1], float64[:, ::1], int64, float64[:, ::1])",
-    error_model="numpy",
-)
-def _harmonics(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]) -> None:
+def _products(
+    harmonic: bool, A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]
+) -> None:
     for first in range(0, out.shape[1], WIDTH):
         width = min(WIDTH, out.shape[1] - first)
         at = slice(start + first, start + first + width)
@@ -163,5 +147,9 @@ def _harmonics(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArr
             for k in range(A.shape[1]):
                 a, b = A[i, k], transposed[k, at]
                 twice, square = a + a, a * a
-                for j in range(width):
-                    row[j] *= twice * b[j] / (square + b[j] * b[j])
+                if harmonic:
+                    for j in range(width):
+                        row[j] *= twice * b[j] / (square + b[j] * b[j])
+                else:
+                    for j in range(width):
+                        row[j] /= ONE + (a + b[j])

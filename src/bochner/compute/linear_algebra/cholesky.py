@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,11 @@ def cholesky(A: NDArray[Any]) -> NDArray[Any]:
     computations, section 4.2.6). Raises a LinAlgError if A is not positive definite.
     """
     for begin, end in _blocks(len(A)):
-        each_tile(_Subtract(A, begin, end), len(A) - begin, ROWS)
+        square, below = A[begin:end, begin:end], A[end:, begin:end]
+        each_tile(partial(_subtract, A[begin:], begin, len(square)), len(A) - begin, ROWS)
         with single_blas():
-            _factorize(A[begin:end, begin:end])
-        each_tile(_Divide(A, begin, end), len(A) - end, DIVIDED_ROWS)
+            _factorize(square)
+        each_tile(partial(_divide_rows, square, below), len(below), DIVIDED_ROWS)
     return A
 
 
@@ -106,34 +108,25 @@ def lower_gram(L: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-class _Subtract:
-    """Subtract the product of the previous columns from tiles of a panel."""
+def _subtract(rows: NDArray[Any], before: int, width: int, top: int, bottom: int) -> None:
+    """Subtract the product of the columns `before` a panel from a tile of the panel.
 
-    def __init__(self, A: NDArray[Any], begin: int, end: int) -> None:
-        self.left, self.panel = A[begin:, :begin], A[begin:, begin:end]
-        self.top = A[begin:end, :begin]
-
-    def __call__(self, top: int, bottom: int) -> None:
-        if self.left.shape[1] > 0:
-            # The part above the diagonal must keep the symmetric matrix.
-            wide = min(bottom, self.panel.shape[1])
-            product = self.left[top:bottom] @ self.top[:wide].T
-            if top < self.panel.shape[1]:
-                product = np.tril(product, top)
-            self.panel[top:bottom, :wide] -= product
+    The panel begins at the first of the rows.
+    """
+    if before > 0:
+        # The part above the diagonal must keep the symmetric matrix.
+        wide = min(bottom, width)
+        product = rows[top:bottom, :before] @ rows[:wide, :before].T
+        if top < width:
+            product = np.tril(product, top)
+        rows[top:bottom, before : before + wide] -= product
 
 
-class _Divide:
-    """Solve for the tiles below the diagonal block of a panel."""
-
-    def __init__(self, A: NDArray[Any], begin: int, end: int) -> None:
-        self.square, self.panel = A[begin:end, begin:end], A[end:, begin:end]
-        self.trsm = get_blas_funcs("trsm", (A,))
-
-    def __call__(self, top: int, bottom: int) -> None:
-        # In Fortran order all arrays are transposed: X L' = B is L X' = B'.
-        tile = self.panel[top:bottom]
-        tile[:] = self.trsm(1.0, self.square.T, tile.T, lower=0, trans_a=1).T
+def _divide_rows(square: NDArray[Any], panel: NDArray[Any], top: int, bottom: int) -> None:
+    """Solve X L' = B for a tile of a panel, L being the factor of its diagonal block."""
+    # In Fortran order all arrays are transposed: X L' = B is L X' = B'.
+    trsm, tile = get_blas_funcs("trsm", (square,)), panel[top:bottom]
+    tile[:] = trsm(1.0, square.T, tile.T, lower=0, trans_a=1).T
 
 
 def _factorize(square: NDArray[Any]) -> None:
