@@ -10,16 +10,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
-UNKNOWN = 2 * 1024**3  # assumed if the system does not say
-
-
+DECIMAL_UNITS = {unit: 1000**power for power, unit in enumerate(["", *"kmgt"])}
 BINARY_UNITS = {f"{unit}i": 1024**power for power, unit in enumerate("kmgt", start=1)}
-
-
+UNKNOWN = 2 * 1024**3  # assumed if the system does not say
 NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
-
-
 GROUPS = Path("/sys/fs/cgroup")
 
 
@@ -48,7 +42,7 @@ def free_memory() -> int:
 
 def _parsed(text: str) -> int:
     match = NUMBER.fullmatch(text)
-    scale = (UNITS | BINARY_UNITS).get(match[2].lower()) if match else None
+    scale = (DECIMAL_UNITS | BINARY_UNITS).get(match[2].lower()) if match else None
     if match is None or scale is None:
         raise ValueError(_expectation(text))
     return int(float(match[1]) * scale)

@@ -11,7 +11,6 @@ from bochner.compute.compiled import compiled
 
 LONG = 8  # average length of runs from which on runs are faster than single columns
 
-
 # Minimax coefficients (Remez exchange) of sin(2 pi u) / u in powers of u^2 for |u| <= 1/4. In
 # turns the reduction to that interval is exact: r = t - rint(t), u = 1/4 - |r| gives the cosine
 # as sin(2 pi u), and 1/4 - |u| with the sign of r gives the sine. Errors: 3.4e-9 and 3.2e-18.
@@ -25,8 +24,6 @@ S0, S1, S2, S3, S4 = (
         39.53886900023849,
     )
 )
-
-
 D0, D1, D2, D3, D4, D5, D6, D7, D8 = (
     6.283185307179586,
     -41.341702240399755,
@@ -38,8 +35,6 @@ D0, D1, D2, D3, D4, D5, D6, D7, D8 = (
     -0.7177031425149802,
     0.1007948349619664,
 )
-
-
 ZERO, QUARTER = np.float32(0), np.float32(0.25)
 
 

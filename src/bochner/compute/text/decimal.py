@@ -12,25 +12,14 @@ from bochner.compute.text.cells import Markers
 
 DIGITS = 19  # the most that always fit into an unsigned 64-bit number
 FAR = 1 << 40  # larger exponents give 0 or infinity, whatever the digits
-
-
-Bytes = NDArray[np.uint8]
-
-
+LEAST_POWER, MOST_POWER = -342, 308  # of ten; beyond, the result is 0 or infinite
 WHOLE, HARD, WRONG = 0, -1, 1  # flags of a row: parsed, a cell is undecided, first wrong cell
-
-
 BLANK, TAB, PLUS, MINUS, DOT, ZERO, LETTER_E = (ord(sign) for sign in " \t+-.0e")
-
-
-LOW = np.uint64(0xFFFFFFFF)
-
-
-HALF = np.uint64(32)
+LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)  # the low half of a word, and its bits
 
 
 def read_decimals(
-    text: Bytes,
+    text: NDArray[np.uint8],
     cells: tuple[NDArray[np.int32], NDArray[np.int32]],
     markers: Markers,
     out: NDArray[np.float64],
@@ -198,7 +187,8 @@ def _cell(text, at, stop, signs, ends, first, powers, tens, value, bits):  # typ
 def _decimals(text, starts, stops, signs, ends, first, powers, tens, out, bits, flags):  # type: ignore[no-untyped-def]
     """Parse plain digits with or without a point here, and other cells by `_cell`.
 
-    Indices are unsigned where speed matters: Numba checks signed ones for negative values.
+    Indices are unsigned where speed matters: Numba checks signed ones for negative values. The
+    loop over digits is written out twice: as a function it would take 1.7 times as long.
     """
     for i in range(out.shape[0]):
         flags[i] = WHOLE
@@ -240,9 +230,6 @@ def _decimals(text, starts, stops, signs, ends, first, powers, tens, out, bits, 
             elif flag == WRONG:
                 flags[i] = WRONG + j
                 break
-
-
-LEAST_POWER, MOST_POWER = -342, 308  # of ten; beyond, the result is 0 or infinite
 
 
 @cache
