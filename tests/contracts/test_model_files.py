@@ -52,6 +52,7 @@ HELD_BY_NO_FILE = {  # abstract in all but name, of Python functions, or of one 
     "State",
     "Summation",
     "SummationState",
+    "SystemState",
     "WaveMap",
 }
 rng = np.random.default_rng(0)

@@ -130,7 +130,7 @@ BASES = {"all": Centers(), "some": Centers(80)}
 def test_an_interrupted_fit_goes_on_bit_for_bit(regression, name, centers, monkeypatch):
     if name == "eigenpro with momentum" and centers == "some":
         pytest.skip("momentum is for all rows as centres")
-    monkeypatch.setattr("bochner.solvers.passes.nystroem.BATCH_ROWS", 128)
+    monkeypatch.setattr("bochner.solvers.passes.linear_system.BATCH_ROWS", 128)
     X, y = regression
     settings = {"features": BASES[centers], "tol": 0.0}
     whole = regressor(RESUMED[name], **settings).fit(X, y)

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-import bochner.solvers.passes.conjugate_gradient as module
+import bochner.solvers.passes.linear_system as module
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import Binning, DenseBasis, Encoded, Fourier

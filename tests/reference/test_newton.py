@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-import bochner.solvers.passes.newton as module
+import bochner.solvers.passes.linear_system as module
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.features import Binning, DenseBasis, Encoded, Fourier

@@ -8,7 +8,7 @@ import pytest
 from scipy.linalg import solve_triangular
 from sklearn.linear_model import LogisticRegression
 
-import bochner.solvers.passes.nystroem as module
+import bochner.solvers.passes.linear_system as module
 from bochner import KernelClassifier, KernelRegressor
 from bochner.compute.linear_algebra.cholesky import jittered_cholesky
 from bochner.compute.pool import threads

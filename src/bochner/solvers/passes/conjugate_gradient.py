@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,61 +9,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data import Batch
-from bochner.features import Basis, BinningBasis
 from bochner.losses import Quadratic
-from bochner.problem import Expansion, Problem
-from bochner.solvers.initialization import best_constant
+from bochner.problem import Problem
 from bochner.solvers.passes.linear_system import (
     ConjugateDirections,
-    Metric,
-    metric,
-    precision,
-    wants_diagonal,
+    Preconditioner,
+    SystemSolver,
+    SystemState,
+    add_projected,
+    constant_weights,
+    embedded_weights,
+    evaluated,
+    needs_diagonal,
+    preconditioner,
 )
-from bochner.solvers.solver import (
-    Solver,
-    SolverTags,
-    State,
-    require_finite_basis,
-    require_mass,
-    require_weights,
-    ridge_of,
-)
-from bochner.validation import require_positive
+from bochner.solvers.solver import SolverTags, require_mass, ridge_of, targets_of, weights_of
 
-BATCH_ROWS = 262_144  # long, since each batch touches all weights
-PIECE = 65_536
+PIECE = 65_536  # rows of the weights at a time, to limit the memory of intermediate results
 
 
 @dataclass
-class ConjugateGradientState(State):
-    """The weights with the intercept as their last row, and the system after the first pass.
+class ConjugateGradientState(SystemState):
+    """The weights, and the system after the first pass.
 
     The first pass sums the gradient at the weights in `sums` and the diagonal of the matrix, which
     defines the norm of the residual, in `diagonal`. Then `system.solution` is the same array as
     `weights`. `mass` is the sum of the row weights in the current pass.
     """
 
-    basis: Basis
-    weights: NDArray[Any]
     sums: NDArray[Any] | None = None
     diagonal: NDArray[Any] | None = None
     system: ConjugateDirections | None = None
     mass: float = 0.0
     total: float = 0.0
 
-    @property
-    def size(self) -> int:
-        """The number of weights, without the intercept."""
-        return len(self.weights) - 1
-
-    def validate(self) -> None:
-        """Check that there is a weight for each function."""
-        require_weights(self.basis, self.weights)
-
 
 @dataclass
-class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
+class ConjugateGradient(SystemSolver[ConjugateGradientState], name="cg"):
     r"""Conjugate gradients on the ridge regression of all rows, preconditioned by the diagonal.
 
     (Phi'W Phi / sum(W) + alpha I) w = Phi'W (y - b) / sum(W), W the rows' weights and b the
@@ -77,6 +58,21 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
     tol : float
         Ends the fit when the residual, in the norm of the inverse diagonal, is at most this
         fraction of the first one.
+
+    See Also
+    --------
+    Backfitting : Usually faster on bins.
+    Newton : For other smooth losses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelRegressor
+    >>> X = np.linspace(0, 1, 500)[:, None]
+    >>> y = np.sin(6 * X[:, 0])
+    >>> model = KernelRegressor(solver="cg", alpha=1e-4, random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - y).mean() < 0.05)
+    True
     """
 
     tags: ClassVar[SolverTags] = SolverTags(
@@ -92,27 +88,15 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
 
     tol: float = 1e-3
 
-    def validate(self, problem: Problem) -> None:
-        """Raise ValueError for a tolerance out of range, and for an infinite basis."""
-        require_positive("tol", self.tol)
-        require_finite_basis(problem)
-
-    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
-        """Return the rows of a batch; the result depends on it only by rounding."""
-        return BATCH_ROWS
-
     def init(self, problem: Problem, sample: Batch) -> ConjugateGradientState:
         """Return the best constant."""
-        size = problem.basis.end(None)
-        weights = np.zeros((size + 1, problem.outputs), precision(problem.basis))
-        weights[-1] = best_constant(problem, sample)
-        return initial_state(problem.basis, weights, [])
+        return initial_state(problem, constant_weights(problem, sample))
 
     def advance(
         self, problem: Problem, state: ConjugateGradientState, batch: Batch
     ) -> ConjugateGradientState:
         """Add the batch's part of the gradient, or of the product with the direction."""
-        weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+        weight = weights_of(batch)
         state.mass += float(weight.sum())
         if state.system is None:
             self._add_gradient(problem, state, batch, weight)
@@ -128,26 +112,18 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
             state.system = self._system(problem, state)
             state.pass_losses.append(state.total / state.mass)
         else:
-            gain = state.system.step(1.0 / state.mass, self._metric(problem, state))
+            gain = state.system.step(1.0 / state.mass, self._preconditioner(problem, state))
             state.moved = float(np.sum(gain))
             state.pass_losses.append(state.pass_losses[-1] - state.moved)
         state.loss, state.optimality = state.pass_losses[-1], state.system.relative
         state.mass = state.total = 0.0
         return state
 
-    def expansion(self, problem: Problem, state: ConjugateGradientState) -> Expansion:
-        """Return the present weights."""
-        return Expansion(problem.basis, state.weights[:-1], state.weights[-1].astype(np.float64))
-
     def on_new_rows(
         self, problem: Problem, state: ConjugateGradientState
     ) -> ConjugateGradientState:
         """Restart from the present weights."""
-        return initial_state(problem.basis, spread(problem, state.basis, state.weights), [])
-
-    def solved(self, state: ConjugateGradientState) -> bool:
-        """Whether the residual is small enough."""
-        return state.optimality <= self.tol
+        return initial_state(problem, embedded_weights(problem, state))
 
     def _add_gradient(
         self,
@@ -159,12 +135,10 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
         if state.sums is None:
             state.sums = np.zeros_like(state.weights)
             state.diagonal = np.zeros(len(state.weights), state.weights.dtype)
-        assert batch.y is not None  # training batches have targets
-        f = evaluated(problem, batch.X, state.weights)
-        state.total += float(weight @ problem.loss.value(batch.y, f))
-        slopes = problem.loss.gradient(batch.y, f) * weight[:, None]
-        add_projected(problem, batch.X, slopes, state.sums)
-        if state.diagonal is not None and wants_diagonal(problem.basis):
+        y, f = targets_of(batch), evaluated(problem, batch.X, state.weights)
+        state.total += float(weight @ problem.loss.value(y, f))
+        add_projected(problem, batch.X, problem.loss.gradient(y, f) * weight[:, None], state.sums)
+        if state.diagonal is not None and needs_diagonal(problem.basis):
             problem.basis.squares(batch.X, batch.weight, state.diagonal[:-1])
 
     def _system(self, problem: Problem, state: ConjugateGradientState) -> ConjugateDirections:
@@ -172,57 +146,21 @@ class ConjugateGradient(Solver[ConjugateGradientState], name="cg"):
         assert state.diagonal is not None
         residual, alpha = state.sums, state.weights.dtype.type(problem.alpha)
         residual /= -state.mass
-        for part in cuts(len(residual) - 1):
+        for top in range(0, len(residual) - 1, PIECE):
+            part = slice(top, min(top + PIECE, len(residual) - 1))
             residual[part] -= alpha * state.weights[part]
         state.diagonal /= state.mass
         state.diagonal += alpha
         state.diagonal[-1] = 1.0
         state.sums = None
-        found = self._metric(problem, state)
-        return ConjugateDirections.begin(state.weights, residual, found, problem.alpha)
+        M = self._preconditioner(problem, state)
+        return ConjugateDirections.begin(state.weights, residual, M, problem.alpha)
 
-    def _metric(self, problem: Problem, state: ConjugateGradientState) -> Metric:
+    def _preconditioner(self, problem: Problem, state: ConjugateGradientState) -> Preconditioner:
         assert isinstance(problem.loss, Quadratic)
-        return metric(problem, problem.loss.curvature_bound, state.diagonal)
+        return preconditioner(problem, problem.loss.curvature_bound, state.diagonal)
 
 
-def initial_state(
-    basis: Basis, weights: NDArray[Any], pass_losses: list[float]
-) -> ConjugateGradientState:
+def initial_state(problem: Problem, weights: NDArray[Any]) -> ConjugateGradientState:
     """Return the state before the first pass."""
-    return ConjugateGradientState(
-        loss=0.0,
-        moved=0.0,
-        pass_losses=pass_losses,
-        basis=basis,
-        weights=weights,
-    )
-
-
-def evaluated(problem: Problem, code: Any, weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Return Phi w + b, b being the last row of the weights."""
-    return np.asarray(problem.basis.evaluate(code, weights[:-1]) + weights[-1].astype(np.float64))
-
-
-def add_projected(
-    problem: Problem, code: Any, values: NDArray[np.float64], total: NDArray[Any]
-) -> None:
-    """Add Phi' values to a total whose last row is the intercept's, 0 if there is none."""
-    if isinstance(problem.basis, BinningBasis):
-        problem.basis.add_projection(code, values, total[:-1])
-    else:
-        total[:-1] += problem.basis.project(code, values)
-    if problem.intercept:
-        total[-1] += values.sum(axis=0)
-
-
-def spread(problem: Problem, before: Basis, weights: NDArray[Any]) -> NDArray[Any]:
-    """Return weights and intercept in the order of the problem's basis."""
-    old = weights[:-1]
-    new = problem.basis.embed_weights(old, before)
-    return weights if new is old else np.concatenate([new, weights[-1:]])
-
-
-def cuts(rows: int) -> Iterator[slice]:
-    """Yield slices of the rows, to limit the memory of intermediate results."""
-    return (slice(top, min(top + PIECE, rows)) for top in range(0, rows, PIECE))
+    return ConjugateGradientState(0.0, 0.0, [], problem.basis, weights)

@@ -15,7 +15,7 @@ from bochner.features import Basis, CenterBasis
 from bochner.features.centers.whitened_basis import exact_matrix
 from bochner.losses import Squared
 from bochner.problem import Expansion, Problem
-from bochner.solvers.passes.conjugate_gradient import BATCH_ROWS
+from bochner.solvers.passes.linear_system import BATCH_ROWS
 from bochner.solvers.solver import Solver, SolverTags, State, require_mass, ridge_of
 
 ROUNDING = 30  # multiples of the precision: a smaller ridge is lost in sums of kernel values

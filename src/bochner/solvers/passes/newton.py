@@ -12,28 +12,23 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import row_hash
 from bochner.data import Batch
-from bochner.features import Basis
 from bochner.losses import Smooth
-from bochner.problem import Expansion, Problem
-from bochner.solvers.initialization import best_constant
-from bochner.solvers.passes.conjugate_gradient import BATCH_ROWS, add_projected, evaluated, spread
+from bochner.problem import Problem
 from bochner.solvers.passes.linear_system import (
     ConjugateDirections,
-    metric,
-    precision,
-    wants_diagonal,
+    SystemSolver,
+    SystemState,
+    add_projected,
+    constant_weights,
+    embedded_weights,
+    evaluated,
+    needs_diagonal,
+    preconditioner,
 )
-from bochner.solvers.solver import (
-    Solver,
-    SolverTags,
-    State,
-    require_finite_basis,
-    require_weights,
-    ridge_of,
-)
-from bochner.validation import require_positive
+from bochner.solvers.solver import SolverTags, ridge_of, targets_of, weights_of
 
-WHOLE = (1.0,)
+WHOLE, SHORTER = (1.0,), tuple(0.5**i for i in range(7))  # lengths of a line search
+EPS = float(np.finfo(np.float64).eps)
 ARMIJO = 1e-4  # the least decrease, as a share of that predicted by the slope
 ROUNDING = 1e-12  # of the objective; smaller differences are rounding
 DAMPING = 1e-4  # of the largest curvature
@@ -69,7 +64,8 @@ class Descent:
     """Passes that solve H d = -gradient up to the relative residual `accuracy`.
 
     The unknowns of all outputs are one column of the system, because the Hessian may couple them.
-    `curvature` and `diagonal` define its metric, and `gain` is the decrease of the quadratic model.
+    `curvature` and `diagonal` define its preconditioner; `gain` is the decrease of the quadratic
+    model.
     """
 
     system: ConjugateDirections
@@ -81,44 +77,25 @@ class Descent:
 
 
 @dataclass
-class NewtonState(State):
-    """The best weights so far, the intercept as their last row, and the phase.
+class NewtonState(SystemState):
+    """The best weights so far, and the phase.
 
     `values` are f at the rows for these weights, `steps` the change by the direction of a trial.
     `objective` is infinite, and `first_norm` (of the gradient) 0, before they are computed.
     """
 
-    basis: Basis
-    weights: NDArray[Any]
     values: NDArray[np.float64]
     steps: NDArray[np.float64]
     phase: Trial | Descent
     objective: float = math.inf
     first_norm: float = 0.0
 
-    @property
-    def size(self) -> int:
-        """The number of weights, without the intercept."""
-        return len(self.weights) - 1
-
-    def validate(self) -> None:
-        """Check that there is a weight for each function."""
-        require_weights(self.basis, self.weights)
-
 
 def initial_state(problem: Problem, weights: NDArray[Any]) -> NewtonState:
     """Return the state before the first pass."""
-    shape = (problem.rows or 0, problem.outputs)
-    return NewtonState(
-        loss=0.0,
-        moved=0.0,
-        pass_losses=[],
-        basis=problem.basis,
-        weights=weights,
-        values=np.zeros(shape),
-        steps=np.zeros(shape),
-        phase=trial(weights, None),
-    )
+    values = np.zeros((problem.rows or 0, problem.outputs))
+    phase = trial(weights, None)
+    return NewtonState(0.0, 0.0, [], problem.basis, weights, values, values.copy(), phase)
 
 
 def trial(
@@ -143,9 +120,6 @@ def make_room(state: NewtonState, batch: Batch) -> None:
         state.steps = np.concatenate([state.steps, more])
 
 
-SHORTER = tuple(0.5**i for i in range(7))
-
-
 def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) -> None:
     """Add a batch's losses, gradient and curvature."""
     loss, weight, y = smooth(problem), weights_of(batch), targets_of(batch)
@@ -159,7 +133,7 @@ def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) 
     add_projected(problem, batch.X, loss.gradient(y, f) * weight[:, None], trial.slopes)
     bends = curvatures(problem, batch, f) * weight[:, None]
     trial.curvature += bends.sum(axis=0)
-    if wants_diagonal(problem.basis):
+    if needs_diagonal(problem.basis):
         problem.basis.squares(batch.X, bends.mean(axis=1), trial.squares)
 
 
@@ -228,12 +202,12 @@ def newton_descent(problem: Problem, state: NewtonState, trial: Trial) -> Descen
     residual = trial.slopes
     residual /= -trial.mass
     residual[:-1] -= residual.dtype.type(problem.alpha) * state.weights[:-1]
-    diagonal = hessian_diagonal(problem, trial) if wants_diagonal(problem.basis) else None
+    diagonal = hessian_diagonal(problem, trial) if needs_diagonal(problem.basis) else None
     curvature = mean_curvature(problem, trial)
     system = ConjugateDirections.begin(
         np.zeros((residual.size, 1), residual.dtype),
         residual.reshape(-1, 1),
-        metric(problem, curvature, diagonal),
+        preconditioner(problem, curvature, diagonal),
         problem.alpha,
     )
     return Descent(system, 0.0, curvature, diagonal)
@@ -273,8 +247,8 @@ def descend(problem: Problem, descent: Descent) -> None:
     ridge = np.full((outputs, 1), damping(problem), dtype)
     ridge[:-1] -= dtype.type(system.ridge)  # which the system adds to all unknowns but the last
     system.product[-outputs:] += dtype.type(mass) * ridge * system.direction[-outputs:]
-    found = metric(problem, descent.curvature, descent.diagonal)
-    descent.gain += float(system.step(1.0 / mass, found).sum())
+    M = preconditioner(problem, descent.curvature, descent.diagonal)
+    descent.gain += float(system.step(1.0 / mass, M).sum())
     descent.mass = 0.0
 
 
@@ -293,27 +267,13 @@ def smooth(problem: Problem) -> Smooth:
     return problem.loss
 
 
-def weights_of(batch: Batch) -> NDArray[np.float64]:
-    """Return the weights of the rows."""
-    return np.ones(len(batch)) if batch.weight is None else batch.weight
-
-
-def targets_of(batch: Batch) -> NDArray[Any]:
-    """Return the targets of the rows."""
-    assert batch.y is not None
-    return batch.y
-
-
 def dot(a: NDArray[Any], b: NDArray[Any]) -> float:
     """Return the sum of products in float64."""
     return float(np.einsum("ij,ij->", a, b, dtype=np.float64))
 
 
-EPS = float(np.finfo(np.float64).eps)
-
-
 @dataclass
-class Newton(Solver[NewtonState], name="newton"):
+class Newton(SystemSolver[NewtonState], name="newton"):
     r"""Newton's method with directions from conjugate gradients, preconditioned by the diagonal.
 
     H d = -g with g = Phi'W l'(f) / sum(W) + alpha w and H = Phi'W l''(f) Phi / sum(W) + alpha I, l
@@ -367,21 +327,9 @@ class Newton(Solver[NewtonState], name="newton"):
 
     tol: float = 1e-2
 
-    def validate(self, problem: Problem) -> None:
-        """Raise ValueError for a tolerance out of range, and for an infinite basis."""
-        require_positive("tol", self.tol)
-        require_finite_basis(problem)
-
-    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
-        """Return the rows of a batch; the result depends on it only by rounding."""
-        return BATCH_ROWS
-
     def init(self, problem: Problem, sample: Batch) -> NewtonState:
         """Return the best constant."""
-        size, dtype = problem.basis.end(None), precision(problem.basis)
-        weights = np.zeros((size + 1, problem.outputs), dtype)
-        weights[-1] = best_constant(problem, sample)
-        return initial_state(problem, weights)
+        return initial_state(problem, constant_weights(problem, sample))
 
     def advance(self, problem: Problem, state: NewtonState, batch: Batch) -> NewtonState:
         """Add the batch to the sums of the current phase."""
@@ -400,17 +348,9 @@ class Newton(Solver[NewtonState], name="newton"):
             self._end_product(problem, state, state.phase)
         return state
 
-    def expansion(self, problem: Problem, state: NewtonState) -> Expansion:
-        """Return the best weights so far."""
-        return Expansion(problem.basis, state.weights[:-1], state.weights[-1].astype(np.float64))
-
     def on_new_rows(self, problem: Problem, state: NewtonState) -> NewtonState:
         """Restart from the best weights so far."""
-        return initial_state(problem, spread(problem, state.basis, state.weights))
-
-    def solved(self, state: NewtonState) -> bool:
-        """Whether the gradient is small enough."""
-        return state.optimality <= self.tol
+        return initial_state(problem, embedded_weights(problem, state))
 
     def _end_trial(self, problem: Problem, state: NewtonState, ended: Trial) -> None:
         length = longest(problem, state, ended)

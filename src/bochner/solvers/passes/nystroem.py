@@ -10,15 +10,11 @@ import numpy as np
 from bochner.data import Batch
 from bochner.features import Basis, CenterBasis, Centers, WhitenedBasis
 from bochner.losses import Quadratic, Smooth
-from bochner.problem import Expansion, Problem
-from bochner.solvers.passes.conjugate_gradient import (
-    BATCH_ROWS,
-    ConjugateGradient,
-    ConjugateGradientState,
-)
+from bochner.problem import Problem
+from bochner.solvers.passes.conjugate_gradient import ConjugateGradient, ConjugateGradientState
+from bochner.solvers.passes.linear_system import SystemSolver
 from bochner.solvers.passes.newton import Newton, NewtonState
-from bochner.solvers.solver import Solver, SolverTags, State, ridge_of
-from bochner.validation import require_positive
+from bochner.solvers.solver import Solver, SolverTags, ridge_of
 
 CENTERS = 5_000
 ROUNDINGS = 30
@@ -29,7 +25,7 @@ NystroemState = ConjugateGradientState | NewtonState
 
 
 @dataclass
-class Nystroem(Solver[NystroemState], name="nystroem"):
+class Nystroem(SystemSolver[NystroemState], name="nystroem"):
     r"""Conjugate gradients for functions of centres, preconditioned by two Cholesky factors.
 
     The minimum of mean loss + alpha/2 |f|^2, |f| the norm in the space of the kernel, over
@@ -84,10 +80,6 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
 
     tol: float = 1e-3
 
-    def validate(self, problem: Problem) -> None:
-        """Raise ValueError for a tolerance out of range."""
-        require_positive("tol", self.tol)
-
     def prepare_basis(self, problem: Problem, memory: int) -> Basis:
         """Return the basis whose weights have the norm of the kernel.
 
@@ -102,10 +94,6 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
             whitened = WhitenedBasis(centers, max(float(jitter), SMALLEST))
             return whitened.with_kept_columns(problem.rows, memory)
         return super().prepare_basis(problem, memory)
-
-    def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
-        """Return the rows of a batch; the result depends on it only by rounding."""
-        return BATCH_ROWS
 
     def init(self, problem: Problem, sample: Batch) -> NystroemState:
         """Return the best constant."""
@@ -125,17 +113,9 @@ class Nystroem(Solver[NystroemState], name="nystroem"):
         """Take a step of conjugate gradients, or of Newton's method."""
         return self._method(problem).end_pass(self._posed(problem), state)
 
-    def expansion(self, problem: Problem, state: NystroemState) -> Expansion:
-        """Return the present weights, those of the whitened basis."""
-        return self._method(problem).expansion(problem, state)
-
     def on_new_rows(self, problem: Problem, state: NystroemState) -> NystroemState:
         """Restart from the present weights."""
         return self._method(problem).on_new_rows(problem, state)
-
-    def solved(self, state: NystroemState) -> bool:
-        """Whether the gradient is small enough."""
-        return state.optimality <= self.tol
 
     def _posed(self, problem: Problem) -> Problem:
         """Return the problem with a ridge above the rounding of the kernel."""
