@@ -40,6 +40,8 @@ from bochner.solvers.solver import (
     SolverTags,
     State,
     require_finite_basis,
+    targets_of,
+    weights_of,
 )
 from bochner.validation import require_at_most, require_count
 
@@ -50,89 +52,10 @@ MOST_EIGENVECTORS = 512
 CANDIDATES = 24
 SMALLEST = 32  # precisions of the largest eigenvalue: smaller pairs are mostly rounding
 ROUNDINGS = 4
+SUBSAMPLE, LARGE_SUBSAMPLE, MANY_ROWS = 2_000, 12_000, 100_000
 # The intercept is one more function, a constant scaled so that it moves as the steepest others:
 # by this share of a batch's mean error.
 LIFT = 0.25
-
-
-Place = NDArray[np.int64] | slice
-
-
-@dataclass(frozen=True)
-class EigenProSettings:
-    """The hyperparameters as numbers; None where they follow from the spectrum."""
-
-    subsample: int
-    eigenvectors: int | None
-    batch_size: int | None
-    damping: float
-    step: float
-    momentum: bool
-
-    def initial_state(self, problem: Problem, sample: Batch) -> EigenProState:
-        """Return the state before the first step: the best constant."""
-        found, size = self._spectrum(problem, sample)
-        if len(found.values) == 0:
-            raise ValueError(
-                "The kernel, or every feature, is 0 at all rows of the subsample, so there is "
-                "nothing to learn with. Give another kernel, or rows that are not all 0."
-            )
-        found = found.above(SMALLEST * _precision(problem))
-        flat = Flattening.of(found.values, self._count(found, problem), self.damping)
-        beta = max(found.beta(flat), _rounding(problem, found))
-        pace = self._pace(problem, *_bounds(problem, beta, found.top(flat)))
-        by_steps = problem.intercept and not isinstance(space_of(problem.basis), RowSpace)
-        intercept = best_constant(problem, sample)
-        state = EigenProState(
-            loss=0.0,
-            moved=0.0,
-            pass_losses=[],
-            basis=problem.basis,
-            weights=np.zeros((problem.basis.end(None), problem.outputs)),
-            intercept=intercept,
-            preconditioner=_preconditioner(problem, found, flat, size),
-            pace=pace,
-            lift=LIFT / (pace.rate * pace.batch) if by_steps else 0.0,
-            constant=_constant(problem, found, size),
-            rows=len(sample),
-            mean_weight=1.0 if sample.weight is None else float(sample.weight.mean()) or 1.0,
-        )
-        if self.momentum:
-            state.ahead, state.ahead_intercept = state.weights.copy(), intercept.copy()
-        return state
-
-    def _spectrum(self, problem: Problem, sample: Batch) -> tuple[Eigenfunctions, int]:
-        """Return eigenfunctions, and the number of rows they are from."""
-        rng, basis = Random(problem.seed, SPECTRUM), cast(DenseBasis, problem.basis)
-        on_centers = isinstance(basis, CenterBasis)
-        size = min(self.subsample, basis.end(None) if on_centers else len(sample))
-        most = max(1, min(MOST_EIGENVECTORS, size // SHARE))
-        count = min(most if self.eigenvectors is None else self.eigenvectors, size - 1)
-        if isinstance(basis, CenterBasis):
-            return of_centers(basis, sample, size, count, rng), size
-        return of_features(basis, sample, size, count, rng), size
-
-    def _count(self, found: Eigenfunctions, problem: Problem) -> int:
-        """Return the largest number of eigenvectors whose critical batch is not too long."""
-        most = len(found.values) - 1
-        if self.eigenvectors is not None:
-            return min(self.eigenvectors, most)
-        longest = MOST_BATCH if self.batch_size is None else self.batch_size
-        longest = min(longest, max(1, problem.rows // 4)) if problem.rows else longest
-        for count in np.unique(np.geomspace(1, max(most, 1), CANDIDATES).astype(int))[::-1]:
-            flat = Flattening.of(found.values, min(int(count), most), self.damping)
-            if critical(found.beta(flat), found.top(flat)) <= longest:
-                return min(int(count), most)
-        return 0
-
-    def _pace(self, problem: Problem, beta: float, top: float) -> Pace:
-        batch = whole_tiles(min(critical(beta, top), MOST_BATCH))
-        batch = batch if self.batch_size is None else self.batch_size
-        batch = batch if problem.rows is None else min(batch, problem.rows)
-        pace = Pace.of(beta, top, batch)
-        if self.momentum:
-            pace = Pace.accelerated(beta, top, batch, problem.rows or MOST_BATCH * batch)
-        return replace(pace, rate=self.step * pace.rate)
 
 
 def whole_tiles(batch: int) -> int:
@@ -156,15 +79,13 @@ def _precision(problem: Problem) -> float:
 
 def _bounds(problem: Problem, beta: float, top: float) -> tuple[float, float]:
     """Return both bounds with the loss's curvature, the intercept and the penalty in them."""
-    curvature = cast(Smooth, problem.loss).curvature_bound
+    curvature, alpha = cast(Smooth, problem.loss).curvature_bound, problem.alpha
     if isinstance(space_of(problem.basis), RowSpace):
         # The penalty is sampled with its row, so it has that row's whole weight.
-        return curvature * beta + (problem.rows or 0) * problem.alpha, (
-            curvature * top + problem.alpha
-        )
+        return curvature * beta + (problem.rows or 0) * alpha, curvature * top + alpha
     if problem.intercept:
         beta, top = beta + top, 2 * top
-    return curvature * beta + problem.alpha, curvature * top + problem.alpha
+    return curvature * beta + alpha, curvature * top + alpha
 
 
 def _preconditioner(
@@ -194,9 +115,6 @@ def _constant(problem: Problem, found: Eigenfunctions, size: int) -> Constant | 
 def no_alpha(rows: int | None) -> float:
     """Return 0: early stopping regularises the fit."""
     return 0.0
-
-
-SUBSAMPLE, LARGE_SUBSAMPLE, MANY_ROWS = 2_000, 12_000, 100_000
 
 
 @dataclass
@@ -298,7 +216,35 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
 
     def init(self, problem: Problem, sample: Batch) -> EigenProState:
         """Find the spectrum, choose batch and step, and start from the best constant."""
-        return self._settings(problem).initial_state(problem, sample)
+        found, size = self._spectrum(problem, sample)
+        if len(found.values) == 0:
+            raise ValueError(
+                "The kernel, or every feature, is 0 at all rows of the subsample, so there is "
+                "nothing to learn with. Give another kernel, or rows that are not all 0."
+            )
+        found = found.above(SMALLEST * _precision(problem))
+        flat = self._flattened(problem, found, self._count(problem, found))
+        beta = max(found.beta(flat), _rounding(problem, found))
+        pace = self._pace(problem, *_bounds(problem, beta, found.top(flat)))
+        by_steps = problem.intercept and not isinstance(space_of(problem.basis), RowSpace)
+        intercept = best_constant(problem, sample)
+        state = EigenProState(
+            loss=0.0,
+            moved=0.0,
+            pass_losses=[],
+            basis=problem.basis,
+            weights=np.zeros((problem.basis.end(None), problem.outputs)),
+            intercept=intercept,
+            preconditioner=_preconditioner(problem, found, flat, size),
+            pace=pace,
+            lift=LIFT / (pace.rate * pace.batch) if by_steps else 0.0,
+            constant=_constant(problem, found, size),
+            rows=len(sample),
+            mean_weight=1.0 if sample.weight is None else float(sample.weight.mean()) or 1.0,
+        )
+        if self.momentum:
+            state.ahead, state.ahead_intercept = state.weights.copy(), intercept.copy()
+        return state
 
     def advance(self, problem: Problem, state: EigenProState, batch: Batch) -> EigenProState:
         """Take a step along the preconditioned gradient of a batch."""
@@ -306,15 +252,17 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
         rows = space.rows(problem, state, batch)
         at = state.intercept if state.ahead_intercept is None else state.ahead_intercept
         f = space.values(problem, state, rows) + at
-        weight = np.ones(len(batch)) if batch.weight is None else batch.weight
-        assert batch.y is not None  # training batches have targets
-        slopes = problem.loss.gradient(batch.y, f) * (weight / state.mean_weight)[:, None]
+        y, weight = targets_of(batch), weights_of(batch)
+        slopes = problem.loss.gradient(y, f) * (weight / state.mean_weight)[:, None]
         move = space.move(problem, state, rows, slopes)
         self._take(state, move, constant=slopes.sum(axis=0) * state.lift)
         if isinstance(space, CenterSpace) and space.is_full(problem, state):
             space.project_temporary(problem, state)
-        losses = problem.loss.value(batch.y, f)
-        return _record_losses(state, losses, weight, state.rate * move.norm)
+        total, mass = float(problem.loss.value(y, f) @ weight), float(weight.sum())
+        state.loss, state.moved = total / mass if mass > 0 else 0.0, state.rate * move.norm
+        state.pass_loss += total
+        state.pass_weight += mass
+        return state
 
     def end_pass(self, problem: Problem, state: EigenProState) -> EigenProState:
         """Record the mean loss of the pass."""
@@ -370,33 +318,50 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
         state.ahead_intercept = momentum.ahead(state.intercept, before_intercept)
         state.ahead_intercept += momentum.correction * rate * constant
 
-    def _settings(self, problem: Problem) -> EigenProSettings:
+    def _spectrum(self, problem: Problem, sample: Batch) -> tuple[Eigenfunctions, int]:
+        """Return eigenfunctions, and the number of rows they are from."""
+        rng, basis = Random(problem.seed, SPECTRUM), cast(DenseBasis, problem.basis)
+        on_centers = isinstance(basis, CenterBasis)
+        size = min(self._subsample(problem), basis.end(None) if on_centers else len(sample))
+        most = max(1, min(MOST_EIGENVECTORS, size // SHARE))
+        count = min(most if self.eigenvectors == "auto" else int(self.eigenvectors), size - 1)
+        if isinstance(basis, CenterBasis):
+            return of_centers(basis, sample, size, count, rng), size
+        return of_features(basis, sample, size, count, rng), size
+
+    def _count(self, problem: Problem, found: Eigenfunctions) -> int:
+        """Return the largest number of eigenvectors whose critical batch is not too long."""
+        most = len(found.values) - 1
+        if self.eigenvectors != "auto":
+            return min(int(self.eigenvectors), most)
+        longest = MOST_BATCH if self.batch_size == "auto" else int(self.batch_size)
+        longest = min(longest, max(1, problem.rows // 4)) if problem.rows else longest
+        for candidate in np.unique(np.geomspace(1, max(most, 1), CANDIDATES).astype(int))[::-1]:
+            count = min(int(candidate), most)
+            flat = self._flattened(problem, found, count)
+            if critical(found.beta(flat), found.top(flat)) <= longest:
+                return count
+        return 0
+
+    def _flattened(self, problem: Problem, found: Eigenfunctions, count: int) -> Flattening:
         damping = 1.0 if isinstance(problem.basis, CenterBasis) else 0.25
-        return EigenProSettings(
-            self._subsample(problem),
-            None if self.eigenvectors == "auto" else int(self.eigenvectors),
-            None if self.batch_size == "auto" else int(self.batch_size),
-            damping if self.damping == "auto" else float(self.damping),
-            self.step,
-            self.momentum,
-        )
+        damping = damping if self.damping == "auto" else float(self.damping)
+        return Flattening.of(found.values, count, damping)
+
+    def _pace(self, problem: Problem, beta: float, top: float) -> Pace:
+        batch = whole_tiles(min(critical(beta, top), MOST_BATCH))
+        batch = batch if self.batch_size == "auto" else int(self.batch_size)
+        batch = batch if problem.rows is None else min(batch, problem.rows)
+        pace = Pace.of(beta, top, batch)
+        if self.momentum:
+            pace = Pace.accelerated(beta, top, batch, problem.rows or MOST_BATCH * batch)
+        return replace(pace, rate=self.step * pace.rate)
 
     def _subsample(self, problem: Problem) -> int:
         if self.subsample != "auto":
             return int(self.subsample)
         rows = problem.rows or MANY_ROWS
         return min(rows, SUBSAMPLE if rows < MANY_ROWS else LARGE_SUBSAMPLE)
-
-
-def _record_losses(
-    state: EigenProState, losses: NDArray[Any], weight: NDArray[Any], moved: float
-) -> EigenProState:
-    """Record the losses of rows before the step, and the norm of the step."""
-    total, mass = float(losses @ weight), float(weight.sum())
-    state.loss, state.moved = total / mass if mass > 0 else 0.0, moved
-    state.pass_loss += total
-    state.pass_weight += mass
-    return state
 
 
 Solver.register("pegasos", lambda: EigenPro(eigenvectors=0))
