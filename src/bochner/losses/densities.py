@@ -84,7 +84,8 @@ class DensityDual(Smooth, Margin):
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the sum of -f or exp(f)."""
-        return row_sums(np.where(y > 0, -f, self._exponential(f)))
+        beyond = _beyond(f)
+        return row_sums(np.where(y > 0, -f, _bent(f) * (1 + beyond + beyond * beyond / 2)))
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return -1 or exp(f)."""
@@ -93,10 +94,6 @@ class DensityDual(Smooth, Margin):
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
         """Return 0 or exp(f) V."""
         return np.where(y > 0, np.zeros_like(f), _bent(f)) * V
-
-    def _exponential(self, f: Array) -> Array:
-        beyond = _beyond(f)
-        return _bent(f) * (1 + beyond + beyond * beyond / 2)
 
 
 def _bent(f: Array) -> Array:

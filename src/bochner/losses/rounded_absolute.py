@@ -19,9 +19,6 @@ WIDTH = 0.3  # of the deviation of the residuals
 LEAST_WIDTH = 1e-6  # of a constant target
 
 
-Numbers = float | tuple[float, ...]
-
-
 class Shape(NamedTuple):
     """The parameters of a rounded loss, each a number or one for each output."""
 
@@ -341,7 +338,7 @@ class Quantile(Rounded, name="quantile"):
     array([0.9, 0.1])
     """
 
-    quantile: Numbers = 0.5
+    quantile: float | tuple[float, ...] = 0.5
     width: Any = "auto"
 
     def check(self) -> None:

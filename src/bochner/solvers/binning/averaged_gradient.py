@@ -16,7 +16,14 @@ from bochner.features import BinningBasis, BinningDiagnostics
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant, curvature
-from bochner.solvers.solver import PredictionCache, Solver, SolverTags, State
+from bochner.solvers.solver import (
+    PredictionCache,
+    Solver,
+    SolverTags,
+    State,
+    targets_of,
+    weights_of,
+)
 from bochner.validation import require, require_not_negative
 
 BATCH_ROWS = 16_384
@@ -114,7 +121,14 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         """Raise ValueError for values out of range."""
         require(0 < self.step <= 1, "step", self.step, "above 0 and at most 1")
         require_not_negative("averaging", self.averaging, "a finite number from 0 on")
-        self._check_most_bins(len(cast(BinningBasis, problem.basis).grids))
+        grids = len(cast(BinningBasis, problem.basis).grids)
+        valid = self.most_bins == "auto" or (
+            isinstance(self.most_bins, Integral)
+            and not isinstance(self.most_bins, bool)
+            and int(self.most_bins) >= grids
+        )
+        kind = f"'auto' or a whole number from {grids} on, a bin for each of the {grids} grids"
+        require(valid, "most_bins", self.most_bins, kind)
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return 16,384, or all rows if there are fewer; the result does not depend on it."""
@@ -123,23 +137,17 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
     def init(self, problem: Problem, sample: Batch) -> AveragedGradientState:
         """Return the constant that fits the sample best, with the bins of the problem's basis."""
         basis = deepcopy(cast(BinningBasis, problem.basis))  # other fits keep their own bins
-        records = BinRecords.empty(len(basis.grids), problem.outputs)
-        records.intercept[:] = best_constant(problem, sample)
-        records.reserve(basis.counts, most=0)
-        most = self._most(basis, problem.outputs)
-        return AveragedGradientState(0.0, 0.0, [], basis=basis, records=records, most=most)
+        return self._initial_state(basis, best_constant(problem, sample))
 
     def continue_from(
         self, problem: Problem, expansion: Expansion, rows_in_bins: NDArray[Any]
     ) -> AveragedGradientState:
         """Return a state that continues from another solver's function and its rows in each bin."""
         basis = cast(BinningBasis, expansion.basis)
-        records = BinRecords.empty(len(basis.grids), problem.outputs)
-        records.reserve(basis.counts, most=0)
-        records.adopt(basis.counts, expansion.weights, rows_in_bins, self.averaging)
-        records.intercept[:] = expansion.intercept
-        most = self._most(basis, problem.outputs)
-        return AveragedGradientState(0.0, 0.0, [], basis=basis, records=records, most=most)
+        intercept = np.broadcast_to(expansion.intercept, problem.outputs)
+        state = self._initial_state(basis, intercept)
+        state.records.adopt(basis.counts, expansion.weights, rows_in_bins, self.averaging)
+        return state
 
     def advance(
         self, problem: Problem, state: AveragedGradientState, batch: Batch
@@ -193,17 +201,20 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         codes: NDArray[np.int32],
         batch: Batch,
     ) -> AveragedGradientState:
-        assert batch.y is not None  # training batches have targets
-        weight = np.ones(len(batch)) if batch.weight is None else batch.weight.astype(np.float64)
+        y, weight = targets_of(batch), np.asarray(weights_of(batch), np.float64)
         rule, values, moved = self._rule(problem, state), [], 0.0
         for top in range(0, len(batch), LINEAR_ROWS):
             part = slice(top, top + LINEAR_ROWS)
             f = rule.values(codes[:, part], state.records)
-            slopes = np.ascontiguousarray(problem.loss.gradient(batch.y[part], f), np.float64)
+            slopes = np.ascontiguousarray(problem.loss.gradient(y[part], f), np.float64)
             moved += rule.take(codes[:, part], state.records, f, slopes, weight[part])
             values.append(f)
-        losses = problem.loss.value(batch.y, np.concatenate(values))
-        return record_losses(state, losses, weight, moved)
+        total = float(problem.loss.value(y, np.concatenate(values)) @ weight)
+        rows = float(weight.sum())
+        state.loss, state.moved = total / rows, float(np.sqrt(moved))
+        state.pass_loss += total
+        state.pass_rows += rows
+        return state
 
     def _rule(self, problem: Problem, state: AveragedGradientState) -> RowSteps:
         return RowSteps(
@@ -215,32 +226,14 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
             intercept=problem.intercept,
         )
 
-    def _most(self, basis: BinningBasis, outputs: int) -> int:
-        """Return the largest number of bins of a grid."""
-        grids = len(basis.grids)
-        if self.most_bins == "auto":
-            return max(1, basis.memory // (BIN_BYTES * outputs * grids))
-        return int(self.most_bins) // grids
-
-    def _check_most_bins(self, grids: int) -> None:
-        given = self.most_bins
-        whole = isinstance(given, Integral) and not isinstance(given, bool)
-        if given != "auto" and not (whole and int(given) >= grids):
-            raise ValueError(
-                f"most_bins must be 'auto' or a whole number from {grids} on, a bin for each of "
-                f"the {grids} grids; got {given!r}."
-            )
-
-
-def record_losses(
-    state: AveragedGradientState,
-    losses: NDArray[Any],
-    weight: NDArray[np.float64],
-    moved: float,
-) -> AveragedGradientState:
-    """Record the losses of rows before their steps, and the norm of the steps."""
-    total, rows = float(losses @ weight), float(weight.sum())
-    state.loss, state.moved = total / rows, float(np.sqrt(moved))
-    state.pass_loss += total
-    state.pass_rows += rows
-    return state
+    def _initial_state(
+        self, basis: BinningBasis, intercept: NDArray[np.floating]
+    ) -> AveragedGradientState:
+        """Return zero weights in the bins of a basis, and the largest number of bins of a grid."""
+        grids, outputs = len(basis.grids), len(intercept)
+        records = BinRecords.empty(grids, outputs)
+        records.reserve(basis.counts, most=0)
+        records.intercept[:] = intercept
+        most = max(1, basis.memory // (BIN_BYTES * outputs * grids))
+        most = most if self.most_bins == "auto" else int(self.most_bins) // grids
+        return AveragedGradientState(0.0, 0.0, [], basis=basis, records=records, most=most)

@@ -34,10 +34,7 @@ MOST_PARTS = 8  # each holds a number for every bin
 PART_ROWS = 1 << 18
 BATCH_ROWS = 65_536  # for one thread
 
-
 Pieces = tuple[NDArray[np.int32], ...]
-
-
 Table = NDArray[np.float64]
 
 
@@ -326,7 +323,7 @@ class BackfittingState(State):
         """Move the grids with the rows in pieces, which threads share."""
         assert self.rows is not None
         (ridge, step), total, before = pull, 0.0, block.groups[0]
-        moves = np.zeros((len(self.values), self._count(before) + 1))
+        moves = np.zeros((len(self.values), int(self.basis.counts[before.number]) + 1))
         for grid in block.groups:
             place = self.place(grid)
             values = self.values[:, place]
@@ -342,23 +339,12 @@ class BackfittingState(State):
         self.rows.subtract_moves(before, moves[:, :-1])
         return total
 
-    def _count(self, grid: Group) -> int:
-        return int(self.basis.counts[grid.number])
-
 
 def initial_state(
     basis: BinningBasis, values: Table, intercept: NDArray[np.float64]
 ) -> BackfittingState:
     """Return the state before the first pass."""
-    return BackfittingState(
-        loss=0.0,
-        moved=0.0,
-        pass_losses=[],
-        basis=basis,
-        values=values,
-        intercept=intercept,
-        opened=not values.any(),
-    )
+    return BackfittingState(0.0, 0.0, [], basis, values, intercept, opened=not values.any())
 
 
 @dataclass
@@ -477,9 +463,8 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         assert isinstance(problem.basis, BinningBasis)
         weights = problem.basis.embed_weights(state.values.T / state.basis.height, state.basis)
         values = np.ascontiguousarray(weights.T * problem.basis.height)
-        return replace(
-            initial_state(problem.basis, values, state.intercept), first_fall=state.first_fall
-        )
+        restarted = initial_state(problem.basis, values, state.intercept)
+        return replace(restarted, first_fall=state.first_fall)
 
     def solved(self, state: BackfittingState) -> bool:
         """Whether the decrease of a sweep is small enough."""

@@ -20,10 +20,18 @@ from bochner.losses import Quadratic, Smooth
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant
-from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State, require_weights
+from bochner.solvers.solver import (
+    DEFAULT_ALPHA,
+    Solver,
+    SolverTags,
+    State,
+    require_weights,
+    targets_of,
+)
 from bochner.validation import require_count, require_positive
 
 SHARES = {"l1": 1.0, "l2": 0.0}
+EPS = float(np.finfo(np.float64).eps)
 FLATTEST = 0.01  # of the curvature bound: flatter losses would give steps that are too long
 LEAST_RISE = 1e-14  # of the mean loss; smaller rises are rounding
 MOST_ACTIVE = 0.5  # of a grid's bins: a longer list is not worth its memory
@@ -61,11 +69,7 @@ class Penalty:
 
     def value(self, weights: NDArray[np.float64]) -> float:
         """Return the penalty of all weights."""
-        return float(self.each(weights).sum())
-
-    def each(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the penalty of each weight."""
-        return self.l1 * np.abs(weights) + 0.5 * self.l2 * weights * weights
+        return float(np.sum(self.l1 * np.abs(weights) + 0.5 * self.l2 * weights * weights))
 
 
 def share_of_l1(given: Any) -> float:
@@ -74,10 +78,8 @@ def share_of_l1(given: Any) -> float:
         return SHARES[given]
     if isinstance(given, Real) and not isinstance(given, bool) and 0.0 <= float(given) <= 1.0:
         return float(given)
-    raise ValueError(
-        "penalty must be 'l1', 'l2', or the share of L1 in a mixture, a number between 0 and 1; "
-        f"got {given!r}."
-    )
+    kind = "'l1', 'l2', or the share of L1 in a mixture, a number between 0 and 1"
+    raise ValueError(f"penalty must be {kind}; got {given!r}.")
 
 
 @dataclass
@@ -140,12 +142,6 @@ class GridStep:
         total, mass = sum_tiles(fill, len(f), TILE_ENTRIES, (2,))
         return FittedRows(f, table, float(mass), float(total / mass))
 
-    def steep(
-        self, rows: FittedRows, column: GridColumn, weights: Table, height: float, l1: float
-    ) -> NDArray[np.int64]:
-        """Return the bins that have a weight, or |g| above `l1` so that they get one."""
-        return column.active_bins(rows.table, weights, l1 * rows.mass / height)
-
     def sums(self, rows: FittedRows, bins: Bins) -> Table:
         """Return g and h of each bin and output."""
         outputs, factor = rows.f.shape[1], bins.height / rows.mass
@@ -172,9 +168,13 @@ class GridStep:
     ) -> None:
         """Use the curvature bound where the objective rose."""
         few = replace(bins, entries=bins.entries.select(rose), weights=bins.weights[rose])
-        mended = self._bounded(rows, few, sums[rose])
-        self._moved(rows, few, mended - target[rose])
-        target[rose] = mended
+        outputs, penalty = few.weights.shape[1], few.penalty
+        factor = self.loss.curvature_bound * few.height**2 / rows.mass
+        bound = np.repeat(factor * few.entries.sums(self.weight[:, None], 0, 1), outputs, axis=1)
+        steeper = np.hstack([sums[rose, :outputs], bound])
+        safe = minimize_bins(steeper, few.weights, penalty.l1, penalty.l2).weights
+        self._moved(rows, few, safe - target[rose])
+        target[rose] = safe
 
     def _moved(self, rows: FittedRows, bins: Bins, by: Table) -> NDArray[np.float64]:
         """Add to the predictions; return the rise of the mean loss in each bin."""
@@ -190,14 +190,6 @@ class GridStep:
         total = sum_parts(rises)[:, 0] / rows.mass
         rows.total += float(total.sum())
         return np.asarray(total)
-
-    def _bounded(self, rows: FittedRows, bins: Bins, sums: Table) -> Table:
-        """Return the weights that follow from the curvature bound."""
-        outputs, penalty = bins.weights.shape[1], bins.penalty
-        factor = self.loss.curvature_bound * bins.height**2 / rows.mass
-        bound = factor * bins.entries.sums(self.weight[:, None], 0, 1)
-        steeper = np.hstack([sums[:, :outputs], np.repeat(bound, outputs, axis=1)])
-        return minimize_bins(steeper, bins.weights, penalty.l1, penalty.l2).weights
 
     @property
     def _floor(self) -> float:
@@ -288,21 +280,8 @@ def initial_state(
 ) -> CoordinateDescentState:
     """Return the state before the first pass."""
     assert isinstance(problem.basis, BinningBasis)
-    return CoordinateDescentState(
-        loss=0.0,
-        moved=0.0,
-        pass_losses=[],
-        basis=problem.basis,
-        weights=weights,
-        intercept=intercept.copy(),
-        constant=constant,
-        stages=stages,
-    )
-
-
-def all_entries(grid: Group, bins: int) -> Entries:
-    """Return all rows of a grid with their bins; rows without one are left out."""
-    return GridColumn(grid.code, bins).select(np.arange(bins))
+    start = intercept.copy()
+    return CoordinateDescentState(0.0, 0.0, [], problem.basis, weights, start, constant, stages)
 
 
 def add_grid(state: CoordinateDescentState, step: GridStep, bins: Bins) -> float:
@@ -363,7 +342,8 @@ def _steep(state: CoordinateDescentState, step: GridStep, grid: Group, penalty: 
     weights, height = state.weights[state.place(grid)], state.basis.height
     column, numbers = GridColumn(grid.code, len(weights)), np.arange(len(weights))
     if penalty.l1 > 0.0:
-        numbers = step.steep(state.rows, column, weights, height, penalty.l1)
+        least = penalty.l1 * state.rows.mass / height
+        numbers = column.active_bins(state.rows.table, weights, least)
     return Active(numbers, column.select(numbers))
 
 
@@ -379,9 +359,6 @@ def _each(work: Callable[[Group], Active], grids: list[Group]) -> list[Active]:
 def alpha_of(rows: int | None) -> float:
     """Return a factor of 1 on the sum over the rows, the default of liblinear."""
     return 1.0 / rows if rows else DEFAULT_ALPHA
-
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass
@@ -472,10 +449,9 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         self, problem: Problem, state: CoordinateDescentState, batch: Batch
     ) -> CoordinateDescentState:
         """Move the weights of a grid; none in a first pass that computes predictions."""
-        assert batch.y is not None
         assert isinstance(problem.loss, Smooth)
         assert batch.weight is not None  # groups come with weights
-        step, grid = GridStep(problem.loss, batch.y, batch.weight), batch.X
+        step, grid = GridStep(problem.loss, targets_of(batch), batch.weight), batch.X
         penalty = self._penalty(problem, state)
         if not state.opened and state.seen == 0 and state.stages == 1 and state.at_zero:
             state.rows = step.rows_at(np.tile(state.constant, (len(batch), 1)))
@@ -486,7 +462,8 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
             state.loss, state.moved = descend(state, step, grid, penalty)
         else:
             weights = state.weights[state.place(grid)]
-            bins = Bins(all_entries(grid, len(weights)), weights, state.basis.height, penalty)
+            entries = GridColumn(grid.code, len(weights)).select(np.arange(len(weights)))
+            bins = Bins(entries, weights, state.basis.height, penalty)
             state.loss = add_grid(state, step, bins)
         state.seen += 1
         return state

@@ -26,24 +26,17 @@ from bochner.solvers.doubly_stochastic.coordinates import (
     Uniform,
 )
 from bochner.solvers.doubly_stochastic.lazy_predictions import LazyPredictions, evaluate
-from bochner.solvers.doubly_stochastic.refinement import (
-    Refinement,
-    frequencies_of,
-    on_refined,
-    require_refinement,
-)
+from bochner.solvers.doubly_stochastic.refinement import Refinement, frequencies_of, on_refined
 from bochner.solvers.doubly_stochastic.step_rules import Move, StepLength, StepRule
 from bochner.solvers.initialization import best_constant, curvature, top_eigenvalue
 from bochner.solvers.solver import PredictionCache, Solver, SolverTags, State
-from bochner.validation import require_count
+from bochner.validation import require, require_count
 
 BATCH_ROWS = 16_384
 BLOCK_COLUMNS = 1024
 ROWS_A_COLUMN = 8  # in an automatic batch: separates a block's signal from its noise
 MOST_FEATURES = 65_536
 COORDINATES = 0xC002D  # separates these draws from others of the same seed
-
-
 LATEST_ROWS, ENOUGH_ROWS = 4_096, 1_024  # that a threshold is taken from
 
 
@@ -262,10 +255,12 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         require_count("feature_block", self.feature_block, 2, also=("auto",), even=True)
         if self.max_features is not None:
             require_count("max_features", self.max_features, 2, also=("auto",), even=True)
-        if self.averaging is not None and not self.averaging >= 0:
-            raise ValueError(f"averaging must be None or at least 0; got {self.averaging!r}.")
+        valid = self.averaging is None or self.averaging >= 0
+        require(valid, "averaging", self.averaging, "None or at least 0")
         if self.refinement is not None:
-            require_refinement(self.refinement).check(problem)
+            valid = isinstance(self.refinement, Refinement)
+            require(valid, "refinement", self.refinement, "None or Refinement(steps, rate)")
+            self.refinement.check(problem)
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return the batch size; small sets are one batch."""
@@ -402,8 +397,6 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
 
 
 Solver.register("udsg", lambda: DoublyStochastic(coordinates=Uniform()))
-
-
 Solver.register("cdsg", lambda: DoublyStochastic(coordinates=Checked()))
 
 

@@ -68,7 +68,7 @@ class LazyPredictions(Validated):
         order = np.argsort(self.seen[index], kind="stable")
         seen = self.seen[index][order]
         stale = int(np.searchsorted(seen, self.horizon))
-        blocks = self._blocks(seen, stale)
+        blocks = self.since(int(seen[stale])) if stale < len(seen) else {}
         if self._cost(blocks, seen, stale, len(weights)) >= len(index) * len(weights) + CALL:
             return evaluate(basis, code, weights)
         code = code[order]
@@ -109,9 +109,6 @@ class LazyPredictions(Validated):
             if change.step > step:
                 blocks[change.block].append(change)
         return blocks
-
-    def _blocks(self, seen: NDArray[np.int64], stale: int) -> dict[tuple[int, int], list[Change]]:
-        return self.since(int(seen[stale])) if stale < len(seen) else {}
 
     def _cost(
         self,

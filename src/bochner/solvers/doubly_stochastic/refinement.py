@@ -67,8 +67,7 @@ class Refinement(Component, family="refinement"):
         if not isinstance(basis, FourierBasis):
             raise ValueError(
                 "Refinement moves the frequencies of Fourier features; got a "
-                f"{type(basis).__name__}. Give features='fourier', or "
-                "refinement=None."
+                f"{type(basis).__name__}. Give features='fourier', or refinement=None."
             )
         if not isinstance(basis.drawing, MatrixDrawing):
             raise ValueError(
@@ -99,13 +98,6 @@ class Refinement(Component, family="refinement"):
             best, least = trial, value
             direction = _direction(_half(trial, 0), change, code[0::2])
         return (view, move) if best is view else (best, decide(best))
-
-
-def require_refinement(given: Any) -> Refinement:
-    """Return the refinement; raise ValueError for anything else."""
-    if isinstance(given, Refinement):
-        return given
-    raise ValueError(f"refinement must be None or Refinement(steps, rate); got {given!r}.")
 
 
 def objective(view: BlockView, move: Move) -> float:
