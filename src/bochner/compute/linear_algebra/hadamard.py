@@ -18,10 +18,7 @@ def power_of_two(number: int) -> int:
 
 
 def hadamard_products(
-    rows: NDArray[Any],
-    diagonals: NDArray[Any],
-    orders: NDArray[np.int32],
-    lengths: NDArray[Any],
+    rows: NDArray[Any], diagonals: NDArray[Any], orders: NDArray[np.int32], lengths: NDArray[Any]
 ) -> NDArray[Any]:
     """Return L H D_s P_s ... H D_2 P_2 H D_1 x of each row x, block after block.
 

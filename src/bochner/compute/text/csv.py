@@ -85,11 +85,7 @@ def _joined(parts: list[Records], edges: list[int], line: int) -> Records:
 
 
 def fields(
-    text: NDArray[np.uint8],
-    some: Records,
-    delimiter: int,
-    places: NDArray[np.int64],
-    width: int,
+    text: NDArray[np.uint8], some: Records, delimiter: int, places: NDArray[np.int64], width: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return starts and stops (rows, width) of the fields of complete records, and field counts.
 

@@ -108,9 +108,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
     """
 
     tags: ClassVar[SolverTags] = SolverTags(
-        state_type=AveragedGradientState,
-        basis_type=BinningBasis,
-        features="binning",
+        state_type=AveragedGradientState, basis_type=BinningBasis, features="binning"
     )
 
     step: float = 0.5
@@ -195,11 +193,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         return self.expansion(problem, state)(rows.X)
 
     def _take_steps(
-        self,
-        problem: Problem,
-        state: AveragedGradientState,
-        codes: NDArray[np.int32],
-        batch: Batch,
+        self, problem: Problem, state: AveragedGradientState, codes: NDArray[np.int32], batch: Batch
     ) -> AveragedGradientState:
         y, weight = targets_of(batch), np.asarray(weights_of(batch), np.float64)
         rule, values, moved = self._rule(problem, state), [], 0.0

@@ -145,11 +145,7 @@ def view_block(
 
 
 def apply_move(
-    state: DoublyStochasticState,
-    view: BlockView,
-    code: Any,
-    known: NDArray[np.float64],
-    move: Move,
+    state: DoublyStochasticState, view: BlockView, code: Any, known: NDArray[np.float64], move: Move
 ) -> NDArray[np.float64]:
     """Decay the weights and move the block; return the rows' new Phi v."""
     problem = view.residuals.problem
@@ -235,8 +231,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     """
 
     tags: ClassVar[SolverTags] = SolverTags(
-        state_type=DoublyStochasticState,
-        basis_type=RandomBasis,
+        state_type=DoublyStochasticState, basis_type=RandomBasis
     )
 
     step: StepRule | str = "preconditioned"
