@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bochner.compute.compiled import compiled
 from bochner.compute.elementwise.entropy_sums import COLUMNS, WIDTH, entropy_sums
 
+Array = NDArray[Any]
 ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
 
 
@@ -33,9 +34,7 @@ class Term(IntEnum):
 MINIMUM, HARMONIC, _, ROOT, UNEQUAL, ABSOLUTE, CHI_SQUARED, _, ROOTS = (int(t) for t in Term)
 
 
-def pairwise_sums(
-    term: Term, A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]
-) -> None:
+def pairwise_sums(term: Term, A: Array, transposed: Array, start: int, out: Array) -> None:
     """Write sum_k t(a_ik, b_kj) into `out`.
 
     The b_j are the columns of `transposed` from `start` on. All arrays are C-contiguous and of one
@@ -50,23 +49,19 @@ def pairwise_sums(
         _sums(int(term), A, transposed, start, out)
 
 
-def reciprocal_products(
-    A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]
-) -> None:
+def reciprocal_products(A: Array, transposed: Array, start: int, out: Array) -> None:
     """Write prod_k 1 / (1 + a_ik + b_kj) into `out`, for entries from 0 on."""
     _require(A, transposed, start, out)
     _products(False, A, transposed, start, out)
 
 
-def harmonic_products(
-    A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]
-) -> None:
+def harmonic_products(A: Array, transposed: Array, start: int, out: Array) -> None:
     """Write prod_k 2 a_ik b_kj / (a_ik^2 + b_kj^2) into `out`, for positive entries."""
     _require(A, transposed, start, out)
     _products(True, A, transposed, start, out)
 
 
-def _require(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]) -> None:
+def _require(A: Array, transposed: Array, start: int, out: Array) -> None:
     stop = start + out.shape[1]
     fits = len(transposed) == A.shape[1] and start >= 0 and stop <= transposed.shape[1]
     if not fits or len(out) != len(A):
@@ -84,9 +79,7 @@ def _require(A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray
     "void(int64, float64[:, ::1], float64[:, ::1], int64, float64[:, ::1])",
     error_model="numpy",
 )
-def _sums(
-    term: int, A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]
-) -> None:
+def _sums(term: int, A: Array, transposed: Array, start: int, out: Array) -> None:
     sums = np.empty(min(WIDTH, out.shape[1]), A.dtype)
     for first in range(0, out.shape[1], WIDTH):
         width = min(WIDTH, out.shape[1] - first)
@@ -135,9 +128,7 @@ def _sums(
     "void(boolean, float64[:, ::1], float64[:, ::1], int64, float64[:, ::1])",
     error_model="numpy",
 )
-def _products(
-    harmonic: bool, A: NDArray[Any], transposed: NDArray[Any], start: int, out: NDArray[Any]
-) -> None:
+def _products(harmonic: bool, A: Array, transposed: Array, start: int, out: Array) -> None:
     for first in range(0, out.shape[1], WIDTH):
         width = min(WIDTH, out.shape[1] - first)
         at = slice(start + first, start + first + width)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
 
+Array = NDArray[Any]
 
-def count_sketch(
-    rows: Any, buckets: NDArray[np.int64], signs: NDArray[Any], width: int
-) -> NDArray[Any]:
+
+def count_sketch(rows: Any, buckets: NDArray[np.int64], signs: Array, width: int) -> Array:
     """Return sums of the signed columns of dense or CSR rows, one for each bucket."""
     out = np.zeros((rows.shape[0], width), rows.dtype)
     if sp.issparse(rows):
@@ -24,7 +24,7 @@ def count_sketch(
     return out
 
 
-def multiply_spectra(out: NDArray[Any], first: int, factor: NDArray[Any], real: bool) -> None:
+def multiply_spectra(out: Array, first: int, factor: Array, real: bool) -> None:
     """Multiply the columns of `out` from `first` on by a factor, both spectra of real numbers.
 
     Real and imaginary parts alternate. `real` means that the first two columns are the spectrum at
@@ -38,7 +38,7 @@ def multiply_spectra(out: NDArray[Any], first: int, factor: NDArray[Any], real: 
 
 
 def place_columns(
-    values: NDArray[Any], places: NDArray[np.int64], factors: NDArray[Any], out: Any, first: int
+    values: Array, places: NDArray[np.int64], factors: Array, out: Any, first: int
 ) -> None:
     """Write column j of `values` times factor j into the column first + places_j of `out`."""
     if out.shape[0] != len(values) or first < 0 or out.shape[1] < first + values.shape[1]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
 
+Array = NDArray[Any]
 LONG = 8  # average length of runs from which on runs are faster than single columns
 
 # Minimax coefficients (Remez exchange) of sin(2 pi u) / u in powers of u^2 for |u| <= 1/4. In
@@ -38,9 +39,7 @@ D0, D1, D2, D3, D4, D5, D6, D7, D8 = (
 ZERO, QUARTER = np.float32(0), np.float32(0.25)
 
 
-def cosine_sine(
-    turns: NDArray[Any], out: NDArray[Any], amplitude: float = 1.0, first: int = 0
-) -> NDArray[Any]:
+def cosine_sine(turns: Array, out: Array, amplitude: float = 1.0, first: int = 0) -> Array:
     """Write amplitude * (cos, sin)(2 pi t) of each phase side by side into `out`; return it.
 
     Phase j of a row of `turns` goes to the columns first + 2j and first + 2j + 1 of `out`. Both
@@ -54,9 +53,7 @@ def cosine_sine(
     return out
 
 
-def cosine(
-    turns: NDArray[Any], out: NDArray[Any], amplitude: float = 1.0, first: int = 0
-) -> NDArray[Any]:
+def cosine(turns: Array, out: Array, amplitude: float = 1.0, first: int = 0) -> Array:
     """Write amplitude * cos(2 pi t) of each phase into `out`, from column `first` on; return it.
 
     Arrays and errors are as for `cosine_sine`.
@@ -68,7 +65,7 @@ def cosine(
     return out
 
 
-def _require_room(who: str, out: NDArray[Any], rows: int, first: int, width: int) -> None:
+def _require_room(who: str, out: Array, rows: int, first: int, width: int) -> None:
     if out.shape[0] < rows or first < 0 or out.shape[1] < first + width:
         raise ValueError(
             f"{who} needs {rows} rows and {first + width} columns to write to; "
@@ -77,9 +74,7 @@ def _require_room(who: str, out: NDArray[Any], rows: int, first: int, width: int
 
 
 @compiled("void(float32[:, ::1], float32[:, ::1], float32, int64)")
-def _cosine_sine_single(
-    turns: NDArray[Any], out: NDArray[Any], amplitude: np.float32, first: int
-) -> None:
+def _cosine_sine_single(turns: Array, out: Array, amplitude: np.float32, first: int) -> None:
     for i in range(turns.shape[0]):
         row = out[i, first:]  # an offset in the index itself would keep LLVM from vectorising
         for j in range(turns.shape[1]):
@@ -94,9 +89,7 @@ def _cosine_sine_single(
 
 
 @compiled("void(float64[:, ::1], float64[:, ::1], float64, int64)")
-def _cosine_sine_double(
-    turns: NDArray[Any], out: NDArray[Any], amplitude: float, first: int
-) -> None:
+def _cosine_sine_double(turns: Array, out: Array, amplitude: float, first: int) -> None:
     for i in range(turns.shape[0]):
         row = out[i, first:]  # an offset in the index itself would keep LLVM from vectorising
         for j in range(turns.shape[1]):
@@ -113,9 +106,7 @@ def _cosine_sine_double(
 
 
 @compiled("void(float32[:, ::1], float32[:, ::1], float32, int64)")
-def _cosine_single(
-    turns: NDArray[Any], out: NDArray[Any], amplitude: np.float32, first: int
-) -> None:
+def _cosine_single(turns: Array, out: Array, amplitude: np.float32, first: int) -> None:
     for i in range(turns.shape[0]):
         row = out[i, first:]
         for j in range(turns.shape[1]):
@@ -125,7 +116,7 @@ def _cosine_single(
 
 
 @compiled("void(float64[:, ::1], float64[:, ::1], float64, int64)")
-def _cosine_double(turns: NDArray[Any], out: NDArray[Any], amplitude: float, first: int) -> None:
+def _cosine_double(turns: Array, out: Array, amplitude: float, first: int) -> None:
     for i in range(turns.shape[0]):
         row = out[i, first:]
         for j in range(turns.shape[1]):
@@ -136,11 +127,7 @@ def _cosine_double(turns: NDArray[Any], out: NDArray[Any], amplitude: float, fir
 
 
 def column_waves(
-    logarithms: NDArray[Any],
-    roots: NDArray[Any],
-    columns: NDArray[np.int64],
-    waves: NDArray[Any],
-    out: NDArray[Any],
+    logarithms: Array, roots: Array, columns: NDArray[np.int64], waves: Array, out: Array
 ) -> None:
     """Write amplitude_f root_ic cos(2 pi (turns_f logarithm_ic - shift_f)), c = columns_f.
 

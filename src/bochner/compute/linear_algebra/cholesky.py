@@ -13,6 +13,7 @@ from scipy.linalg import LinAlgError, get_blas_funcs, get_lapack_funcs
 from bochner.compute.blas import single_blas
 from bochner.compute.pool import each_tile
 
+Array = NDArray[Any]
 BLOCK = 256  # columns of a panel, whose diagonal block one thread factorises
 ROWS = 256  # of a tile of a panel from which a product is subtracted
 DIVIDED_ROWS = 512  # of a tile that is solved for; each copies the factor
@@ -21,7 +22,7 @@ FEWEST = 64  # fewest rows of a tile that are worth a thread
 LARGEST = 1e3  # jitter, in units of the mean of the diagonal
 
 
-def cholesky(A: NDArray[Any]) -> NDArray[Any]:
+def cholesky(A: Array) -> Array:
     """Write L with A = L L' into the lower half of a symmetric A, in place, and return A.
 
     The part above the diagonal is unchanged. For each panel: subtract the product of the previous
@@ -37,9 +38,7 @@ def cholesky(A: NDArray[Any]) -> NDArray[Any]:
     return A
 
 
-def jittered_cholesky(
-    A: NDArray[Any], jitter: float, least: float | None = None
-) -> tuple[NDArray[Any], float]:
+def jittered_cholesky(A: Array, jitter: float, least: float | None = None) -> tuple[Array, float]:
     """Return L with L L' = A + jitter mean(diag A) I, in place of A, 0 above, and the jitter.
 
     While the factorisation fails the jitter is multiplied by 10; a jitter of 0 becomes `least`, by
@@ -60,7 +59,7 @@ def jittered_cholesky(
     )
 
 
-def solve_lower(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+def solve_lower(L: Array, B: Array) -> Array:
     """Return L^-1 B for B of shape (rows, columns)."""
     X = np.array(B, L.dtype, order="C")
     for begin, end in _blocks(len(L)):
@@ -74,7 +73,7 @@ def solve_lower(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     return X
 
 
-def solve_upper(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+def solve_upper(L: Array, B: Array) -> Array:
     """Return L^-T B for B of shape (rows, columns)."""
     X = np.array(B, L.dtype, order="C")
     for begin, end in reversed(list(_blocks(len(L)))):
@@ -87,12 +86,12 @@ def solve_upper(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     return X
 
 
-def solve(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+def solve(L: Array, B: Array) -> Array:
     """Return (L L')^-1 B."""
     return solve_upper(L, solve_lower(L, B))
 
 
-def lower_gram(L: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
+def lower_gram(L: Array, out: Array) -> Array:
     """Write L'L of a lower triangular L to `out`, in the precision of `out`; return it."""
     tops = range(0, len(L), SIDE)
     corners = [(i, j) for j in tops for i in tops if i <= j]
@@ -108,7 +107,7 @@ def lower_gram(L: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def _subtract(rows: NDArray[Any], before: int, width: int, top: int, bottom: int) -> None:
+def _subtract(rows: Array, before: int, width: int, top: int, bottom: int) -> None:
     """Subtract the product of the columns `before` a panel from a tile of the panel.
 
     The panel begins at the first of the rows.
@@ -122,14 +121,14 @@ def _subtract(rows: NDArray[Any], before: int, width: int, top: int, bottom: int
         rows[top:bottom, before : before + wide] -= product
 
 
-def _divide_rows(square: NDArray[Any], panel: NDArray[Any], top: int, bottom: int) -> None:
+def _divide_rows(square: Array, panel: Array, top: int, bottom: int) -> None:
     """Solve X L' = B for a tile of a panel, L being the factor of its diagonal block."""
     # In Fortran order all arrays are transposed: X L' = B is L X' = B'.
     trsm, tile = get_blas_funcs("trsm", (square,)), panel[top:bottom]
     tile[:] = trsm(1.0, square.T, tile.T, lower=0, trans_a=1).T
 
 
-def _factorize(square: NDArray[Any]) -> None:
+def _factorize(square: Array) -> None:
     potrf = get_lapack_funcs("potrf", (square,))
     factor, info = potrf(square, lower=1, clean=1)
     if info != 0 or not np.isfinite(factor[-1, -1]):
@@ -138,7 +137,7 @@ def _factorize(square: NDArray[Any]) -> None:
     square[below] = factor[below]
 
 
-def _divide(square: NDArray[Any], X: NDArray[Any], transposed: bool) -> None:
+def _divide(square: Array, X: Array, transposed: bool) -> None:
     """Solve in place with a lower triangular matrix, or with its transpose."""
     trsm = get_blas_funcs("trsm", (square,))
     with single_blas():
@@ -154,7 +153,7 @@ def _height(rows: int) -> int:
     return max(FEWEST, min(1024, rows // 8))
 
 
-def _cleared(A: NDArray[Any]) -> NDArray[Any]:
+def _cleared(A: Array) -> Array:
     """Write zeros above the diagonal."""
     for begin, end in _blocks(len(A)):
         A[begin:end, end:] = 0
@@ -162,7 +161,7 @@ def _cleared(A: NDArray[Any]) -> NDArray[Any]:
     return A
 
 
-def _mirror(A: NDArray[Any]) -> None:
+def _mirror(A: Array) -> None:
     """Copy the part above the diagonal below it."""
     for begin, end in _blocks(len(A)):
         A[end:, begin:end] = A[begin:end, end:].T

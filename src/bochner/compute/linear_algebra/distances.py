@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from bochner.compute.compiled import compiled
 
+Array = NDArray[Any]
 COLUMNS = 64  # summed at once, a multiple of 4
 WIDTH = 512  # rows of B at once: a block, 128 kB in float32, fits into the cache
 
 
-def manhattan_distances(
-    A: NDArray[Any], transposed: NDArray[Any], start: int, factor: float, out: NDArray[Any]
-) -> None:
+def manhattan_distances(A: Array, transposed: Array, start: int, factor: float, out: Array) -> None:
     """Write factor |a_i - b_j|_1 into `out`, for the columns b_j of `transposed` from `start` on.
 
     All arrays are C-contiguous and of one dtype, float32 or float64. Columns are summed in groups
@@ -31,9 +30,7 @@ def manhattan_distances(
     _manhattan(A, transposed, start, out.dtype.type(factor), out)
 
 
-def squared_distances(
-    products: NDArray[Any], left: NDArray[Any], right: NDArray[Any], factor: float
-) -> None:
+def squared_distances(products: Array, left: Array, right: Array, factor: float) -> None:
     """Replace products a_i'b_j by factor |a_i - b_j|^2, given the squared norms of both sides.
 
     The squared distance left_i + right_j - 2 a_i'b_j is clipped at 0, since rounding may make it
@@ -48,9 +45,7 @@ def squared_distances(
     "void(float32[:, ::1], float32[:, ::1], int64, float32, float32[:, ::1])",
     "void(float64[:, ::1], float64[:, ::1], int64, float64, float64[:, ::1])",
 )
-def _manhattan(
-    A: NDArray[Any], transposed: NDArray[Any], start: int, factor: Any, out: NDArray[Any]
-) -> None:
+def _manhattan(A: Array, transposed: Array, start: int, factor: Any, out: Array) -> None:
     sums = np.empty(min(WIDTH, out.shape[1]), A.dtype)
     for first in range(0, out.shape[1], WIDTH):
         width = min(WIDTH, out.shape[1] - first)
@@ -80,9 +75,7 @@ def _manhattan(
     "void(float32[:, ::1], float32[::1], float32[::1], float32)",
     "void(float64[:, ::1], float64[::1], float64[::1], float64)",
 )
-def _replace_products(
-    products: NDArray[Any], left: NDArray[Any], right: NDArray[Any], factor: Any
-) -> None:
+def _replace_products(products: Array, left: Array, right: Array, factor: Any) -> None:
     zero = factor * 0
     for i in range(products.shape[0]):
         for j in range(products.shape[1]):

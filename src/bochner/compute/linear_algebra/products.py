@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile, sum_tiles
 
+Array = NDArray[Any]
 SIDE = 256  # of a square tile of the result
 FEW = 64  # columns of A for a tile
 NARROW, TILE = 16, 512  # most columns of a narrow B; rows of a tile then
 ROWS = 1024  # summed in the precision of the arrays; such sums are added in float64
 
 
-def gram(A: NDArray[Any]) -> NDArray[np.float64]:
+def gram(A: Array) -> NDArray[np.float64]:
     """Return A'A in float64; only one half is computed."""
     size = A.shape[1]
     out = np.empty((size, size))
@@ -33,7 +34,7 @@ def gram(A: NDArray[Any]) -> NDArray[np.float64]:
     return out
 
 
-def transposed_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
+def transposed_product(A: Array, B: Array) -> NDArray[np.float64]:
     """Return A'B in float64."""
     if len(A) != len(B):
         raise ValueError(f"A'B needs as many rows in A as in B; got {len(A)} and {len(B)}.")
@@ -50,7 +51,7 @@ def transposed_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
     return out
 
 
-def product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
+def product(A: Array, B: Array) -> NDArray[np.float64]:
     """Return AB in float64, for a tall A."""
     out, narrow = np.zeros((len(A), B.shape[1])), _is_narrow(A, B)
     # The loops need writable arrays; a mapped file is not.
@@ -66,19 +67,19 @@ def product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
     return out
 
 
-def _is_narrow(A: NDArray[Any], B: NDArray[Any]) -> bool:
+def _is_narrow(A: Array, B: Array) -> bool:
     """Whether B has few columns, so that reading A once, row by row, is fastest."""
     known = A.dtype == B.dtype and A.dtype in (np.float32, np.float64)
     return known and 0 < B.shape[1] <= NARROW and A.size > 0 and A.flags.carray
 
 
-def _columns(A: NDArray[Any], B: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+def _columns(A: Array, B: Array, start: int, stop: int) -> Array:
     out = np.zeros((B.shape[1], A.shape[1]), A.dtype)
     add_column_products(A, np.arange(start, stop), 0, B[start:stop], out)
     return out
 
 
-def _summed(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
+def _summed(A: Array, B: Array) -> NDArray[np.float64]:
     """Return A'B."""
     total = np.zeros((A.shape[1], B.shape[1]))
     for start in range(0, len(A), ROWS):
@@ -87,7 +88,7 @@ def _summed(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def add_row_products(
-    matrix: NDArray[Any], rows: NDArray[np.int64], start: int, weights: NDArray[Any], out: Any
+    matrix: Array, rows: NDArray[np.int64], start: int, weights: Array, out: Any
 ) -> None:
     """Add to `out` the products of some rows of a matrix, from column `start` on, with weights.
 

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile, sum_tiles
 
+Array = NDArray[Any]
 TILE = 65_536  # rows
 
 
-def ridge_product(
-    p: NDArray[Any], q: NDArray[Any], ridge: float, share: float
-) -> NDArray[np.float64]:
+def ridge_product(p: Array, q: Array, ridge: float, share: float) -> NDArray[np.float64]:
     """Set q = q * share + ridge * p in place, and return sum(p q) of each column."""
 
     def sweep(top: int, bottom: int) -> NDArray[np.float64]:
@@ -27,12 +26,7 @@ def ridge_product(
 
 
 def update_solution(
-    x: NDArray[Any],
-    r: NDArray[Any],
-    p: NDArray[Any],
-    q: NDArray[Any],
-    diagonal: NDArray[Any],
-    length: NDArray[np.float64],
+    x: Array, r: Array, p: Array, q: Array, diagonal: Array, length: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Set x += length p, r -= length q, q = 0 in place; return sum(r^2 / diagonal) by columns."""
 
@@ -45,9 +39,7 @@ def update_solution(
     return sum_tiles(sweep, len(x), TILE, (len(length),))
 
 
-def update_direction(
-    p: NDArray[Any], r: NDArray[Any], diagonal: NDArray[Any], keep: NDArray[np.float64]
-) -> None:
+def update_direction(p: Array, r: Array, diagonal: Array, keep: NDArray[np.float64]) -> None:
     """Set p = r / diagonal + keep p in place."""
 
     def sweep(top: int, bottom: int) -> None:
