@@ -53,9 +53,9 @@ def thread_count() -> int:
 def each_tile(work: Work, rows: int, tile: int) -> None:
     """Call work(start, stop) for every tile [start, stop) of range(rows), on the pool.
 
-    Tiles are taken in order and must write to different memory; then the result does not depend on
-    the number of threads. Calls from within a tile run in the calling thread, unless there is a
-    single tile.
+    Threads take the tiles in order. If tiles write to different memory, the result does not depend
+    on the number of threads. Calls from within a tile run in the calling thread, unless there is
+    one tile only.
     """
     if 0 < rows <= tile:
         with single_blas():
@@ -197,7 +197,7 @@ class _Helper:
                 self.called.release()
 
     def dismiss(self, task: _Task) -> None:
-        """Cancel a call that the thread has not followed yet."""
+        """Cancel a call that the thread has not answered yet."""
         with self.lock:
             if self.job is not None and self.job[0] is task:
                 self.job = None

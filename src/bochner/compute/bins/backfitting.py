@@ -12,7 +12,7 @@ from bochner.compute.compiled import compiled
     "void(int32[::1], int32[::1], float64[::1], float64[::1], float64[::1], float64[::1])",
 )
 def accumulate_residuals(code, before, moves, residual, weight, sums):  # type: ignore[no-untyped-def]
-    """Subtract from each residual the move of its previous grid's bin; add the result to its bin.
+    """Subtract the move of each row's bin in the grid before; add the residual to its bin.
 
     One loop serves two grids. A row without a bin has the code -1: the last of the sums is for
     those rows, and the last of the moves is 0.
@@ -62,10 +62,10 @@ def sweep(codes, order, starts, residual, weight, masses, ridge, step, values, m
             new[b] = -ridge * values[first + b]
         accumulate_residuals(code, before, old, residual, weight, new)
         for b in range(count):
-            steep = masses[first + b] + ridge
-            move = step * new[b] / steep if steep > 0.0 else 0.0
+            curvature = masses[first + b] + ridge
+            move = step * new[b] / curvature if curvature > 0.0 else 0.0
             values[first + b] += move
-            total += steep * move * move
+            total += curvature * move * move
             new[b] = move
         new[last] = 0.0
         before = code
@@ -79,11 +79,11 @@ def sweep(codes, order, starts, residual, weight, masses, ridge, step, values, m
     "void(int32[::1], int32[::1], float64[::1], float64[::1], float64[::1], float64[::1], "
     "float64[::1], float64[::1])",
 )
-def accumulate_majorizer(code, before, moves, residual, weight, shape, slopes, steep):  # type: ignore[no-untyped-def]
-    """Subtract from each residual the move of its previous grid's bin; add derivatives to its bin.
+def accumulate_majorizer(code, before, moves, residual, weight, shape, slopes, curvatures):  # type: ignore[no-untyped-def]
+    """Subtract the move of each row's bin in the grid before; add derivatives to its bin.
 
-    Adds the negative first derivative of the loss, and the curvature of the parabola that majorises
-    it there (losses.rounded_absolute). A row without a bin has the code -1, the last entry of each.
+    They are the negative slope of the loss, and the curvature of the parabola that majorises it
+    there (losses.rounded_absolute). A row without a bin has the code -1, the last entry of each.
     """
     slope, half, epsilon, width = shape[0], shape[1] / 2, shape[2], shape[3]
     for i in range(len(code)):
@@ -92,7 +92,7 @@ def accumulate_majorizer(code, before, moves, residual, weight, shape, slopes, s
         low, high = left - epsilon, left + epsilon
         below, above = 1.0 / max(abs(low), width), 1.0 / max(abs(high), width)
         slopes[code[i]] += weight[i] * (half * (low * below + high * above) - slope)
-        steep[code[i]] += weight[i] * half * (below + above)
+        curvatures[code[i]] += weight[i] * half * (below + above)
 
 
 @compiled(
@@ -108,19 +108,19 @@ def majorizer_sweep(codes, order, starts, residual, weight, shape, ridge, step, 
     curvature for each bin of a grid and for rows without one.
     """
     room[:] = 0.0
-    total, last, steep = 0.0, room.shape[1] - 1, room[2]
+    total, last, curvatures = 0.0, room.shape[1] - 1, room[2]
     before = codes[order[0]]
     for place in range(len(order)):
         r = order[place]
         code, first, count = codes[r], starts[r], starts[r + 1] - starts[r]
         old, new = room[place & 1], room[(place + 1) & 1]
         for b in range(count):
-            new[b], steep[b] = -ridge * values[first + b], ridge
-        accumulate_majorizer(code, before, old, residual, weight, shape, new, steep)
+            new[b], curvatures[b] = -ridge * values[first + b], ridge
+        accumulate_majorizer(code, before, old, residual, weight, shape, new, curvatures)
         for b in range(count):
-            move = step * new[b] / steep[b] if steep[b] > 0.0 else 0.0
+            move = step * new[b] / curvatures[b] if curvatures[b] > 0.0 else 0.0
             values[first + b] += move
-            total += steep[b] * move * move
+            total += curvatures[b] * move * move
             new[b] = move
         new[last] = 0.0
         before = code

@@ -228,7 +228,7 @@ class BinTable:
 
 
 def require_spread(fingerprints: NDArray[np.uint64]) -> None:
-    """Refuse stored fingerprints that were chosen to collide, which makes a table slow.
+    """Raise ValueError for stored fingerprints that were chosen to collide: tables would be slow.
 
     >>> require_spread(np.arange(20_000, dtype=np.uint64) * np.uint64(0x2545F4914F6CDD1D))
     """
@@ -238,7 +238,7 @@ def require_spread(fingerprints: NDArray[np.uint64]) -> None:
     with np.errstate(over="ignore"):
         mixed = (fingerprints ^ (fingerprints >> HALF)) * MULTIPLIER  # as in `_first_place`
     counts = np.bincount((((mixed >> HALF) * buckets) >> HALF).astype(np.int64).ravel())
-    require_sound(counts.max() <= MOST_IN_BUCKET, "its bins are not those of any rows")
+    require_sound(counts.max() <= MOST_IN_BUCKET, "its fingerprints are not those of any rows")
 
 
 def _empty(places: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:

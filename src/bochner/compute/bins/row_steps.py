@@ -18,7 +18,7 @@ MASS, ROWS, AREA, HEAVIEST = range(4)  # positions in a clock
 
 @dataclass
 class BinRecords(Validated):
-    """A record a bin: the weight N_b of its rows, its weights, and their lags, one for each output.
+    """A record for each bin: the weight N_b of its rows, and a weight and a lag for each output.
 
     Record 0 belongs to the intercept; those of grid r begin at `starts[r]`. `clock` holds the total
     weight of the rows so far, their number, the importance A of all iterates in their mean, and the
@@ -39,14 +39,15 @@ class BinRecords(Validated):
     def validate(self) -> None:
         """Check that the records of all grids are in the table."""
         starts, table, clock = self.starts, self.table, self.clock
-        require_sound(starts.ndim == 1 and starts.dtype == np.int64, "its starts are no list")
-        require_sound(len(starts) > 0 and starts[0] == 1, "its first record is another")
-        require_sound(bool((np.diff(starts) >= 0).all()), "its starts are in no order")
-        require_sound(table.ndim == 2 and table.dtype == np.float64, "its table is none")
+        require_sound(starts.ndim == 1 and starts.dtype == np.int64, "its starts are not a list")
+        require_sound(len(starts) > 0 and starts[0] == 1, "its first start is not 1")
+        require_sound(bool((np.diff(starts) >= 0).all()), "its starts are not in order")
+        require_sound(table.ndim == 2 and table.dtype == np.float64, "its table has another form")
+        fits = table.shape[1] % 2 == 1 and starts[-1] <= len(table)
+        require_sound(fits, "its table is too small")
         require_sound(
-            table.shape[1] % 2 == 1 and starts[-1] <= len(table), "its table is too small"
+            clock.shape == (4,) and clock.dtype == np.float64, "its clock has another form"
         )
-        require_sound(clock.shape == (4,) and clock.dtype == np.float64, "it has no clock")
 
     @property
     def outputs(self) -> int:

@@ -41,11 +41,11 @@ class Entries(Validated):
     def validate(self) -> None:
         """Check that each entry has a row and one of the bins."""
         for part in (self.rows, self.bins):
-            require_sound(part.ndim == 1 and part.dtype == np.int32, "its entries are none")
-            require_sound(bool((part >= 0).all()), "an entry is below the first")
+            require_sound(part.ndim == 1 and part.dtype == np.int32, "its entries are not lists")
+            require_sound(bool((part >= 0).all()), "an entry is negative")
         require_sound(len(self.rows) == len(self.bins), "rows and bins differ in number")
         inside = bool((self.bins < self.count).all())
-        require_sound(inside, "an entry is of a bin that is not there")
+        require_sound(inside, "an entry has a bin out of range")
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -11,7 +11,7 @@ from bochner.compute.bins.fingerprints import Codes, writable
 from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile, thread_count
 
-GATHERED_ROWS = 8_192, 131_072  # of a tile, fewest and most: each tile reads all weights of a grid
+GATHERED_ROWS = 8_192, 131_072  # fewest and most of a tile, which reads all weights of a grid
 
 
 def gather(codes: Codes, starts: NDArray[np.int64], weights: NDArray[Any]) -> NDArray[np.float64]:
@@ -49,7 +49,7 @@ def scatter(
     _require_room(out, starts)
     if out.shape[1:] != values.shape[1:]:
         raise ValueError(
-            f"Sums of {values.shape[1:]} numbers need as much room; got {out.shape[1:]}."
+            f"`out` needs the columns of `values`, {values.shape[1:]}; got {out.shape[1:]}."
         )
 
     def add(grid: int, _: int) -> None:
@@ -77,7 +77,7 @@ def tally(codes: Codes, starts: NDArray[np.int64], out: NDArray[np.int32]) -> No
 
 def _require_room(out: NDArray[Any], starts: NDArray[np.int64]) -> None:
     if len(out) != starts[-1]:
-        raise ValueError(f"There are {starts[-1]} bins; got room for {len(out)} sums.")
+        raise ValueError(f"`out` needs a row for each of {starts[-1]} bins; got {len(out)}.")
 
 
 @compiled(

@@ -1,4 +1,4 @@
-"""Sums over columns of (a + b) times 1 bit minus the entropy of the shares of a and b."""
+"""Sums over columns of (a + b) (1 - H), H the entropy in bits of the shares of a and b."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bochner.compute.compiled import compiled
 COLUMNS = 64  # summed at once, to limit rounding errors
 WIDTH = 512  # rows of B at once: a block, 128 kB in float32, fits into the cache
 
-# Twice the shares are y = 2 min(a, b) / (a + b) and h = 2 - y, and h log2(h) + y log2(y) is twice
-# what their entropy lacks to 1 bit: 0 where a = b, and 2 where b = 0, exactly.
+# Twice the shares are y = 2 min(a, b) / (a + b) and h = 2 - y, and h log2(h) + y log2(y) is
+# 2 (1 - H): 0 where a = b, and 2 where b = 0, exactly.
 # log2(y) = e + log2(m) with m in [sqrt(1/2), sqrt(2)), and log(m) = 2 artanh(q) with
 # q = (m - 1) / (m + 1), |q| <= 0.1716: its series needs few terms. The bits of sqrt(1/2) are
 # subtracted from those of y, so that what is left above the mantissa is e; TINY, which is lost in

@@ -49,8 +49,8 @@ class QuasiRandom(Random):
         if size != self.size:
             raise ValueError(
                 f"Quasi-random numbers are drawn for {self.size} points, which must be the last "
-                f"side of a shape; got the shape {shape}. Draw (n_columns, size), and transpose "
-                "nothing, or take independent numbers (drawing='plain')."
+                f"side of a shape; got the shape {shape}. Draw (n_columns, size), or give "
+                "drawing='plain' for independent numbers."
             )
         count = prod(sides)
         bases = primes(self.used + count)[self.used :]

@@ -75,7 +75,7 @@ class OrthogonalRandom(StratifiedRandom):
             raise ValueError(
                 "Orthogonal frequencies exist for kernels that draw normal vectors and multiply "
                 "them by random lengths, as Gaussian, Matern, RationalQuadratic and "
-                f"ExponentialPower do; {self.user!r} draws each column by itself. Take "
+                f"ExponentialPower do; {self.user!r} draws each column by itself. Give "
                 "drawing='plain' or 'quasi_monte_carlo', or another kernel."
             )
         return super().uniform(shape)

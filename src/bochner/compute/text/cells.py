@@ -11,7 +11,7 @@ from bochner.compute.compiled import compiled
 class Markers:
     """Cells that mean "missing": `signs` concatenated, the k-th ending at `ends[k]`.
 
-    `first` tells which bytes a marker can begin with.
+    `first` is True for the bytes that a marker can begin with; entry 256 is for an empty marker.
     """
 
     def __init__(self, markers: tuple[str, ...]) -> None:

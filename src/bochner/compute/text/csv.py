@@ -22,7 +22,7 @@ NEWLINE, RETURN, QUOTE = 10, 13, ord('"')
 class Records:
     """Record k is text[starts[k]:stops[k]] and begins at line `lines[k]` of the file.
 
-    `end` is the start of the first incomplete record, `line` its line. Empty lines are no records.
+    `end` is the start of the first incomplete record, `line` its line. Empty lines are not records.
     """
 
     starts: NDArray[np.int32]

@@ -13,7 +13,7 @@ from bochner.compute.text.cells import Markers
 DIGITS = 19  # the most that always fit into an unsigned 64-bit number
 FAR = 1 << 40  # larger exponents give 0 or infinity, whatever the digits
 LEAST_POWER, MOST_POWER = -342, 308  # of ten; beyond, the result is 0 or infinite
-WHOLE, HARD, WRONG = 0, -1, 1  # flags of a row: parsed, a cell is undecided, first wrong cell
+WHOLE, HARD, WRONG = 0, -1, 1  # flags of a row: parsed, a cell is not rounded, first wrong cell
 BLANK, TAB, PLUS, MINUS, DOT, ZERO, LETTER_E = (ord(sign) for sign in " \t+-.0e")
 LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)  # the low half of a word, and its bits
 
@@ -28,7 +28,7 @@ def read_decimals(
     """Parse the cells (starts, stops), each (rows, columns or more), into `out` (rows, columns).
 
     Missing cells become NaN. The flag of row i is WHOLE, HARD if a cell has too many digits to be
-    decided here, or WRONG + j if column j has the first cell that is no finite number.
+    rounded here, or WRONG + j if column j has the first cell that is not a finite number.
     """
     signs = markers.signs, markers.ends, markers.first
     tables = powers_of_five(), powers_of_ten()
