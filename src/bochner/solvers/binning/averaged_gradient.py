@@ -90,20 +90,22 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         The largest number of bins, shared evenly by the grids; rows in others have weight 0 there.
         "auto": what the memory budget holds, about 60 bytes a bin and output.
 
+    See Also
+    --------
+    Backfitting : For rows that can be read more than once.
+    DoublyStochastic : Streams with Fourier features.
+
     Examples
     --------
-    >>> from bochner.data import ArraySource
-    >>> from bochner.features import Binning
-    >>> from bochner.kernels import Laplacian
-    >>> from bochner.training.loop import run
-    >>> from bochner.losses import Squared
-    >>> from bochner.stopping import OnePass
-    >>> X = np.random.default_rng(0).uniform(size=(20_000, 1))
-    >>> source = ArraySource(X, np.sin(6 * X))
-    >>> basis = Binning(64).build(Laplacian(0.5), source.sample(1_000), seed=0)
-    >>> problem = Problem(basis, Squared(), alpha=1e-6, outputs=1)
-    >>> solution = run(AveragedGradient(), problem, source, stop=OnePass())
-    >>> bool(np.abs(solution.expansion(X) - np.sin(6 * X)).mean() < 0.03)
+    >>> import numpy as np
+    >>> from bochner import KernelRegressor
+    >>> from bochner.solvers import AveragedGradient
+    >>> model = KernelRegressor(solver=AveragedGradient(step=0.5), random_state=0)
+    >>> rng = np.random.default_rng(0)
+    >>> for _ in range(20):
+    ...     X = rng.uniform(size=(1_000, 1))
+    ...     model = model.partial_fit(X, np.sin(6 * X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(6 * X[:, 0])).mean() < 0.02)
     True
     """
 

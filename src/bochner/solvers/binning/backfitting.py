@@ -372,24 +372,21 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
         Ends the fit when the square root of the decrease of a sweep, relative to that of a sweep
         whose steps are all like the very first, is at most this.
 
+    See Also
+    --------
+    ConjugateGradient : All grids at once.
+    CoordinateDescent : For other smooth losses, and an L1 penalty.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.data import ArraySource
-    >>> from bochner.features import Binning
-    >>> from bochner.kernels import Laplacian
-    >>> from bochner.training.loop import run
-    >>> from bochner.losses import Squared
-    >>> from bochner.problem import Problem
+    >>> from bochner import KernelRegressor
     >>> from bochner.solvers import Backfitting
-    >>> from bochner.stopping import Passes, Solved
-    >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> source = ArraySource(X, np.sin(6 * X))
-    >>> basis = Binning(16).build(Laplacian(1.0), source.sample(200), seed=0)
-    >>> problem = Problem(basis, Squared(), alpha=1e-3, outputs=1)
-    >>> solution = run(Backfitting(step=1.0), problem, source, stop=Solved() | Passes(1000))
-    >>> print(solution.reason)
-    the minimum was reached (optimality residual ...)
+    >>> X = np.linspace(0, 1, 500)[:, None]
+    >>> y = np.sin(6 * X[:, 0])
+    >>> model = KernelRegressor(solver=Backfitting(step=0.5), random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - y).mean() < 0.02)
+    True
     """
 
     tags: ClassVar[SolverTags] = SolverTags(

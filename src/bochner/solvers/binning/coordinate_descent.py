@@ -386,24 +386,21 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         The number of values of alpha, falling geometrically from the one above which all weights
         are 0; each fit starts from the one before.
 
+    See Also
+    --------
+    Backfitting : For quadratic losses and those made of absolute values, with the L2 penalty.
+    Newton : Any smooth loss and any features, with the L2 penalty.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.data import ArraySource
-    >>> from bochner.features import Binning
-    >>> from bochner.kernels import Laplacian
-    >>> from bochner.training.loop import run
-    >>> from bochner.losses import Squared
-    >>> from bochner.problem import Problem
-    >>> from bochner.solvers.binning.coordinate_descent import CoordinateDescent
-    >>> from bochner.stopping import Passes, Solved
-    >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> source = ArraySource(X, np.sin(6 * X))
-    >>> basis = Binning(16).build(Laplacian(1.0), source.sample(200), seed=0)
-    >>> problem = Problem(basis, Squared(), alpha=1e-3, outputs=1)
-    >>> solution = run(CoordinateDescent(), problem, source, stop=Solved() | Passes(100))
-    >>> print(solution.reason)
-    the minimum was reached (optimality residual ...)
+    >>> from bochner import KernelRegressor
+    >>> from bochner.solvers import CoordinateDescent
+    >>> X = np.linspace(0, 1, 500)[:, None]
+    >>> y = np.sin(6 * X[:, 0])
+    >>> model = KernelRegressor(solver=CoordinateDescent(), alpha=1e-4, random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - y).mean() < 0.02), bool(np.mean(model.coef_ == 0) > 0.9)
+    (True, True)
     """
 
     penalty: str | float = "l1"

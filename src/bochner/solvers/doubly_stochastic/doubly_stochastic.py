@@ -228,6 +228,23 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
     refinement : Refinement or None
         Gradient steps on the frequencies of each new block of Fourier features, which a model then
         stores; None leaves them as they were drawn.
+
+    See Also
+    --------
+    AveragedGradient : Streams with bins.
+    EigenPro : A fixed number of features, preconditioned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner import KernelRegressor
+    >>> from bochner.solvers import DoublyStochastic
+    >>> X = np.linspace(0, 1, 500)[:, None]
+    >>> y = np.sin(6 * X[:, 0])
+    >>> solver = DoublyStochastic(coordinates="uniform", feature_block=32)
+    >>> model = KernelRegressor(solver=solver, random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - y).mean() < 0.02)
+    True
     """
 
     tags: ClassVar[SolverTags] = SolverTags(

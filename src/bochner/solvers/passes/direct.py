@@ -55,24 +55,20 @@ class Direct(Solver[DirectState], name="direct"):
     factorised in double precision, with n^3 / 3 multiplications for n rows and 8 n^2 bytes. The
     ridge is at least the rounding of the kernel's values, even if alpha is 0.
 
+    See Also
+    --------
+    EigenPro : All rows as centres, without a matrix in memory.
+    Nystroem : Fewer centres than rows.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.data import ArraySource
-    >>> from bochner.features import Centers
-    >>> from bochner.kernels import Gaussian
-    >>> from bochner.training.loop import run
-    >>> from bochner.losses import Squared
-    >>> from bochner.problem import Problem
-    >>> from bochner.solvers import Direct
-    >>> from bochner.stopping import Solved
-    >>> X = np.linspace(-3, 3, 50)[:, None]
-    >>> source = ArraySource(X, np.sin(2 * X))
-    >>> basis = Centers().build(Gaussian(1.0), source.sample(50), seed=0)
-    >>> problem = Problem(basis, Squared(), alpha=1e-6, outputs=1, rows=50)
-    >>> solution = run(Direct(), problem, source, stop=Solved())
-    >>> solution.training.pass_, bool(abs(solution.expansion(X) - np.sin(2 * X)).max() < 0.01)
-    (1, True)
+    >>> from bochner import KernelRegressor
+    >>> X = np.linspace(0, 1, 500)[:, None]
+    >>> y = np.sin(6 * X[:, 0])
+    >>> model = KernelRegressor(solver="direct", random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - y).mean() < 0.01), model.n_iter_
+    (True, 1)
     """
 
     tags: ClassVar[SolverTags] = SolverTags(

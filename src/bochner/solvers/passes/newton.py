@@ -293,25 +293,21 @@ class Newton(SystemSolver[NewtonState], name="newton"):
         Ends the fit when the gradient, in the norm of the inverse diagonal of H, is at most this
         fraction of the first one.
 
+    See Also
+    --------
+    ConjugateGradient : For quadratic losses.
+    Nystroem : The same method on centres, with a better preconditioner.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.data import ArraySource
-    >>> from bochner.features import Fourier
-    >>> from bochner.kernels import Gaussian
-    >>> from bochner.training.loop import run
-    >>> from bochner.losses import Logistic
-    >>> from bochner.problem import Problem
+    >>> from bochner import KernelClassifier
     >>> from bochner.solvers import Newton
-    >>> from bochner.stopping import Passes, Solved
-    >>> X = np.linspace(-2, 2, 100)[:, None]
-    >>> source = ArraySource(X, np.where(abs(X) < 1, 1.0, -1.0))
-    >>> basis = Fourier(64).build(Gaussian(1.0), source.sample(100), seed=0)
-    >>> problem = Problem(basis, Logistic(), alpha=1e-3, outputs=1, rows=100)
-    >>> solution = run(Newton(), problem, source, stop=Solved() | Passes(100))
-    >>> solution.reason.converged, solution.expansion(np.array([[0.0], [1.9]])) > 0
-    (True, array([[ True],
-                  [False]]))
+    >>> X = np.linspace(-2, 2, 500)[:, None]
+    >>> y = np.abs(X[:, 0]) < 1
+    >>> model = KernelClassifier(loss="logistic", solver=Newton(tol=1e-3), random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.98)
+    True
     """
 
     tags: ClassVar[SolverTags] = SolverTags(

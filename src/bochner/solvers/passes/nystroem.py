@@ -44,26 +44,21 @@ class Nystroem(SystemSolver[NystroemState], name="nystroem"):
         Ends the fit when the gradient, in the norm of the inverse preconditioner, is at most this
         fraction of the first one.
 
+    See Also
+    --------
+    Direct : The exact solution, for fewer rows.
+    EigenPro : Stochastic gradients on centres.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.data import ArraySource
+    >>> from bochner import KernelRegressor
     >>> from bochner.features import Centers
-    >>> from bochner.kernels import Gaussian
-    >>> from bochner.training.loop import run
-    >>> from bochner.losses import Squared
-    >>> from bochner.problem import Problem
-    >>> from bochner.solvers import Nystroem
-    >>> from bochner.stopping import Passes, Solved
-    >>> X = np.linspace(-3, 3, 500)[:, None]
-    >>> source = ArraySource(X, np.sin(2 * X))
-    >>> basis = Centers(30).build(Gaussian(1.0), source.sample(500), seed=0)
-    >>> problem = Problem(basis, Squared(), alpha=1e-6, outputs=1, rows=500)
-    >>> solution = run(Nystroem(), problem, source, stop=Solved() | Passes(100))
-    >>> solution.reason.converged, solution.training.pass_ < 20
+    >>> X = np.linspace(0, 1, 500)[:, None]
+    >>> y = np.sin(6 * X[:, 0])
+    >>> model = KernelRegressor(features=Centers(50), solver="nystroem", random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - y).mean() < 0.01), model.n_iter_ < 20
     (True, True)
-    >>> bool(np.abs(solution.expansion(X) - np.sin(2 * X)).max() < 0.01)
-    True
     """
 
     tags: ClassVar[SolverTags] = SolverTags(
