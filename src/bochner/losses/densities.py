@@ -85,18 +85,18 @@ class DensityDual(Smooth, Margin):
     def value(self, y: Array, f: Array) -> Array:
         """Return the sum of -f or exp(f)."""
         beyond = _beyond(f)
-        return row_sums(np.where(y > 0, -f, _bent(f) * (1 + beyond + beyond * beyond / 2)))
+        return row_sums(np.where(y > 0, -f, _capped(f) * (1 + beyond + beyond * beyond / 2)))
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return -1 or exp(f)."""
-        return np.where(y > 0, -np.ones_like(f), _bent(f) * (1 + _beyond(f)))
+        return np.where(y > 0, -np.ones_like(f), _capped(f) * (1 + _beyond(f)))
 
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
         """Return 0 or exp(f) V."""
-        return np.where(y > 0, np.zeros_like(f), _bent(f)) * V
+        return np.where(y > 0, np.zeros_like(f), _capped(f)) * V
 
 
-def _bent(f: Array) -> Array:
+def _capped(f: Array) -> Array:
     return np.exp(np.minimum(f, LARGEST))  # type: ignore[no-any-return]
 
 

@@ -352,9 +352,9 @@ class Quantile(Rounded, name="quantile"):
         shares, outputs = each(self.quantile), len(deviations)
         if outputs % len(shares):
             raise ValueError(
-                f"There must be one quantile, or one for each output; got {len(shares)} for "
-                f"{outputs} output(s). Give one, or use KernelQuantileRegressor for several of "
-                "the same number."
+                f"quantile needs one number, or one for each output; got {len(shares)} for "
+                f"{outputs} output(s). Give one, or use KernelQuantileRegressor for several "
+                "quantiles of the same target."
             )
         quantile = tuple(shares) * (outputs // len(shares)) if len(shares) > 1 else shares[0]
         return replace(super().with_deviations(deviations), quantile=quantile)

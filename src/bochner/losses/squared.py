@@ -9,7 +9,7 @@ import numpy as np
 from bochner.compute.bins import loss_rows
 from bochner.losses.loss import Array, Margin, Probabilistic, Quadratic, Regression, row_sums
 
-DOUBT = 0.01  # the sum of the floors of (1 + f) / 2, below which it is no probability
+DOUBT = 0.01  # the sum of the floors of the probabilities (1 + f) / 2
 
 
 @dataclass

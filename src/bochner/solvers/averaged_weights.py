@@ -1,4 +1,4 @@
-"""AveragedWeights: weights with decay and averaging at the cost of the moved coordinates."""
+"""AveragedWeights: decay and averaging of weights, at the cost of the moved coordinates."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class AveragedWeights(Validated):
     def validate(self) -> None:
         """Check that values and lags are of the same columns and outputs."""
         shape = self.values.shape
-        require_sound(len(shape) == 2 and shape == self.lag.shape, "its weights differ")
-        require_sound(shape[1] == self.outputs, "it has weights of other outputs")
+        require_sound(len(shape) == 2 and shape == self.lag.shape, "its weights and lags differ")
+        require_sound(shape[1] == self.outputs, "it has weights for other outputs")
         require_sound(0 <= self.columns <= shape[0], "it has fewer weights than it says")
 
     def move(self, start: int, change: NDArray[Any]) -> NDArray[np.float64]:

@@ -61,9 +61,9 @@ class State(Validated):
 def require_weights(basis: Basis, weights: NDArray[Any]) -> None:
     """Check that a stored state has a weight for each function, and perhaps an intercept."""
     if basis.size is not None:
-        require_sound(weights.ndim == 2, "its weights are no table")
+        require_sound(weights.ndim == 2, "its weights are not a table")
         fits = len(weights) in (basis.size, basis.size + 1)
-        require_sound(fits, "it has weights of other functions")
+        require_sound(fits, "it has weights for other functions")
 
 
 @dataclass
@@ -252,6 +252,6 @@ def require_finite_basis(problem: Problem) -> None:
     """Raise ValueError for an infinite basis."""
     if problem.basis.size is None:
         raise ValueError(
-            "This solver needs a finite number of features; got an endless supply. Give a size, "
+            "This solver needs a finite number of features; got infinitely many. Give a size, "
             "such as features=Fourier(4096), or features='binning' or 'centers'."
         )

@@ -53,7 +53,7 @@ class AveragedGradientState(State):
     def validate(self) -> None:
         """Check that every bin has a record."""
         room = np.diff(self.records.starts)
-        require_sound(len(room) == len(self.basis.grids), "its records are of other grids")
+        require_sound(len(room) == len(self.basis.grids), "it has records for other grids")
         fits = bool((self.basis.counts <= room).all())
         require_sound(fits, "it has fewer records than bins")
 

@@ -42,10 +42,9 @@ Table = NDArray[np.float64]
 class ResidualRows(ABC):
     """The residuals of the targets, (outputs, rows), with the rows' weights.
 
-    The step to the minimum over a bin is the sum of its rows' slopes over that of their steepness
-    (second derivative), both divided by `curvature`. Threads work on the pieces in which
-    the rows were encoded; sums of a few parts are added in their order, whatever the number of
-    threads.
+    The step to the minimum over a bin is the sum of its rows' slopes over that of their curvatures,
+    both divided by the bound `curvature`. Threads work on the pieces in which the rows were
+    encoded; sums of a few parts are added in their order, whatever the number of threads.
     """
 
     residual: Table
@@ -53,7 +52,7 @@ class ResidualRows(ABC):
     mass: float
     curvature: float
 
-    rooms: ClassVar[int] = 1  # sums for each bin
+    sums_per_bin: ClassVar[int] = 1
 
     @abstractmethod
     def loss(self) -> float:
@@ -67,11 +66,15 @@ class ResidualRows(ABC):
     def accumulate(
         self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table
     ) -> None:
-        """Subtract moves from some rows for one output; add slopes, and steepness, to bins."""
+        """Subtract moves from some rows for one output; add slopes, and curvatures, to bins."""
 
     @abstractmethod
     def sweep(
-        self, k: int, block: GroupBlock, pull: tuple[float, float], state: BackfittingState
+        self,
+        k: int,
+        block: GroupBlock,
+        ridge_and_step: tuple[float, float],
+        state: BackfittingState,
     ) -> float:
         """Move one output of some grids in turn, where all rows are one piece."""
 
@@ -79,15 +82,15 @@ class ResidualRows(ABC):
     def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
         """Compute what does not change in a sweep, before the grids of a block move."""
 
-    def steepness(self, sums: Table, place: slice) -> Table:
-        """Return the steepness of the bins of a grid."""
+    def curvatures(self, sums: Table, place: slice) -> Table:
+        """Return the sums of the curvatures in the bins of a grid."""
         return sums[:, 1]
 
     def sums(self, grid: Group, count: int, before: Pieces, moves: Table) -> Table:
-        """Subtract the moves of the grid before; return the sums, (outputs, rooms, bins)."""
+        """Subtract the moves of the grid before; return the sums, (outputs, sums, bins)."""
         pieces = grid.pieces
         shares = np.array_split(np.arange(len(pieces)), min(len(pieces), MOST_PARTS))
-        parts = np.zeros((len(self.residual), len(shares), self.rooms, count + 1))
+        parts = np.zeros((len(self.residual), len(shares), self.sums_per_bin, count + 1))
 
         def work(number: int, _: int) -> None:
             k, part = divmod(number, len(shares))
@@ -144,17 +147,29 @@ class SquaredRows(ResidualRows):
         accumulate_residuals(*codes, moves[k], self.residual[k, part], self.weight[part], sums[0])
 
     def sweep(
-        self, k: int, block: GroupBlock, pull: tuple[float, float], state: BackfittingState
+        self,
+        k: int,
+        block: GroupBlock,
+        ridge_and_step: tuple[float, float],
+        state: BackfittingState,
     ) -> float:
         """Move the grids in one compiled loop."""
         starts, numbers = state.basis.starts, (self.residual[k], self.weight, self.masses)
         room = np.empty((2, int(np.diff(starts)[block.numbers].max()) + 1))
         return float(
-            sweep(block.codes[0].T, block.numbers, starts, *numbers, *pull, state.values[k], room)
+            sweep(
+                block.codes[0].T,
+                block.numbers,
+                starts,
+                *numbers,
+                *ridge_and_step,
+                state.values[k],
+                room,
+            )
         )
 
     def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
-        """Compute the masses of grids that come for the first time."""
+        """Compute the masses of grids that are seen for the first time."""
         if self.masses is None:
             self.masses = np.full(state.values.shape[1], np.nan)
         for grid in block.groups:
@@ -163,7 +178,7 @@ class SquaredRows(ResidualRows):
                 masses[:] = self._weights_of(grid, len(masses))
                 drop_pages(*block.codes)
 
-    def steepness(self, sums: Table, place: slice) -> Table:
+    def curvatures(self, sums: Table, place: slice) -> Table:
         """Return the weights of the bins' rows."""
         assert self.masses is not None  # `prepare` has computed them
         return self.masses[None, place]
@@ -179,7 +194,7 @@ class SquaredRows(ResidualRows):
 class BentRows(ResidualRows):
     """Rows of a loss that is made of absolute values with rounded kinks.
 
-    Its steepness is that of the parabola that touches the loss at the row and lies above it
+    The curvature of a row is that of the parabola that touches the loss there and lies above it
     elsewhere, so that steps up to twice as far as its minimum lower the loss
     (`losses.RoundedAbsolute`).
     """
@@ -187,7 +202,7 @@ class BentRows(ResidualRows):
     kind: RoundedAbsolute
     shape: Table
 
-    rooms: ClassVar[int] = 2
+    sums_per_bin: ClassVar[int] = 2
 
     def loss(self) -> float:
         """Return the mean loss."""
@@ -195,33 +210,36 @@ class BentRows(ResidualRows):
         return float(self.kind.value(y, np.zeros_like(y)) @ self.weight / self.mass)
 
     def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
-        """Do nothing: the steepness changes with every step."""
+        """Do nothing: the curvatures change with every step."""
 
     def centred(self) -> NDArray[np.float64]:
         """Move all rows as if they were one bin."""
         y = self.residual.T
         zero, weight = np.zeros_like(y), self.weight.astype(np.float64)
         slopes = weight @ self.kind.gradient(y, zero)
-        steep = weight @ self.kind.diagonal_bound(y, zero)
-        moves = -slopes / steep
+        moves = -slopes / (weight @ self.kind.diagonal_bound(y, zero))
         self.residual -= moves[:, None]
         return np.asarray(moves)
 
     def accumulate(
         self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table
     ) -> None:
-        """Add slopes and steepness."""
+        """Add slopes and curvatures."""
         shape = np.ascontiguousarray(self.shape[:, k])
         rows = self.residual[k, part], self.weight[part]
         accumulate_majorizer(*codes, moves[k], *rows, shape, *sums)
 
     def sweep(
-        self, k: int, block: GroupBlock, pull: tuple[float, float], state: BackfittingState
+        self,
+        k: int,
+        block: GroupBlock,
+        ridge_and_step: tuple[float, float],
+        state: BackfittingState,
     ) -> float:
         """Move the grids in one compiled loop."""
         starts, shape = state.basis.starts, np.ascontiguousarray(self.shape[:, k])
         room = np.empty((3, int(np.diff(starts)[block.numbers].max()) + 1))
-        numbers = self.residual[k], self.weight, shape, *pull
+        numbers = self.residual[k], self.weight, shape, *ridge_and_step
         grids = block.codes[0].T, block.numbers, starts
         return float(majorizer_sweep(*grids, *numbers, state.values[k], room))
 
@@ -285,9 +303,9 @@ class BackfittingState(State):
 
     def validate(self) -> None:
         """Check that every bin has a value."""
-        require_sound(self.values.ndim == 2, "its weights are no table")
+        require_sound(self.values.ndim == 2, "its weights are not a table")
         fits = self.values.shape[1] == self.basis.size
-        require_sound(fits, "it has weights of other functions")
+        require_sound(fits, "it has weights for other functions")
 
     def place(self, grid: Group) -> slice:
         """Return the slice of the values of a grid."""
@@ -297,43 +315,43 @@ class BackfittingState(State):
     def descend(self, block: GroupBlock, step: float, alpha: float) -> float:
         """Move bins grid by grid towards the minimum over a grid; return the decrease.
 
-        With s the slopes' sum in a bin, m its steepness and v its value, that is
-        (s - ridge v) / (m + ridge) away, ridge = alpha mass / (curvature height^2).
+        With s and c the sums of slopes and curvatures in a bin and v its value, that is
+        (s - ridge v) / (c + ridge) away, ridge = alpha mass / (curvature height^2).
         """
         assert self.rows is not None
         rows = self.rows
-        pull = alpha * rows.mass / (rows.curvature * self.basis.height**2), step
+        ridge_and_step = alpha * rows.mass / (rows.curvature * self.basis.height**2), step
         rows.prepare(block, self)
-        few = len(block.codes) == 1
-        squares = self._sweep_one_piece(block, pull) if few else self._sweep_pieces(block, pull)
+        sweep_rows = self._sweep_one_piece if len(block.codes) == 1 else self._sweep_pieces
+        squares = sweep_rows(block, ridge_and_step)
         return float(squares * (1.0 / step - 0.5) * rows.curvature / rows.mass)
 
-    def _sweep_one_piece(self, block: GroupBlock, pull: tuple[float, float]) -> float:
+    def _sweep_one_piece(self, block: GroupBlock, ridge_and_step: tuple[float, float]) -> float:
         """Move the grids in one compiled loop over few rows, a thread for each output."""
         assert self.rows is not None
         rows, found = self.rows, np.zeros(len(self.values))
 
         def work(k: int, _: int) -> None:
-            found[k] = rows.sweep(k, block, pull, self)
+            found[k] = rows.sweep(k, block, ridge_and_step, self)
 
         each_tile(work, len(found), 1)
         return float(found.sum())
 
-    def _sweep_pieces(self, block: GroupBlock, pull: tuple[float, float]) -> float:
+    def _sweep_pieces(self, block: GroupBlock, ridge_and_step: tuple[float, float]) -> float:
         """Move the grids with the rows in pieces, which threads share."""
         assert self.rows is not None
-        (ridge, step), total, before = pull, 0.0, block.groups[0]
+        (ridge, step), total, before = ridge_and_step, 0.0, block.groups[0]
         moves = np.zeros((len(self.values), int(self.basis.counts[before.number]) + 1))
         for grid in block.groups:
             place = self.place(grid)
             values = self.values[:, place]
             sums = self.rows.sums(grid, values.shape[1], before.pieces, moves)
-            steep = self.rows.steepness(sums, place) + ridge
-            # Without a ridge, a bin of held-out rows alone has no steepness and does not move.
-            shares = np.divide(step, steep, out=np.zeros_like(steep), where=steep > 0)
+            second = self.rows.curvatures(sums, place) + ridge
+            # Without a ridge, a bin of held-out rows alone has no curvature and does not move.
+            shares = np.divide(step, second, out=np.zeros_like(second), where=second > 0)
             moved = (sums[:, 0] - ridge * values) * shares
             values += moved
-            total += float((np.square(moved) * steep).sum())
+            total += float((np.square(moved) * second).sum())
             before, moves = grid, padded(moved)
             drop_pages(*block.codes)
         self.rows.subtract_moves(before, moves[:, :-1])

@@ -153,17 +153,20 @@ class GridStep:
     def take(self, rows: FittedRows, bins: Bins) -> tuple[Table, float]:
         """Move the predictions; return the new weights, and the decrease of the quadratic model."""
         if not len(self.y) == len(rows.f) == len(rows.table):
-            raise ValueError(f"There are {len(self.y)} rows; the state is of {len(rows.f)}.")
+            raise ValueError(
+                f"The fit needs the {len(rows.f)} rows it was started with; got {len(self.y)}. "
+                "Fit anew, with warm_start=False."
+            )
         sums, penalty = self.sums(rows, bins), bins.penalty
         minimum = minimize_bins(sums, bins.weights, penalty.l1, penalty.l2)
         rises = self._moved(rows, bins, minimum.weights - bins.weights) + minimum.paid
         if not isinstance(self.loss, Quadratic):
             rose = np.flatnonzero(rises > LEAST_RISE * rows.total)
             if len(rose) > 0:
-                self._mend(rows, bins, sums, minimum.weights, rose)
+                self._take_safely(rows, bins, sums, minimum.weights, rose)
         return minimum.weights, minimum.fall
 
-    def _mend(
+    def _take_safely(
         self, rows: FittedRows, bins: Bins, sums: Table, target: Table, rose: NDArray[np.int64]
     ) -> None:
         """Use the curvature bound where the objective rose."""
@@ -243,17 +246,19 @@ class CoordinateDescentState(State):
         rows, outputs = self.rows, self.weights.shape[1]
         groups = [*self.active.values(), *self.found.values()]
         known = rows is not None or not groups
-        require_sound(known, "it knows bins of rows that it does not know")
+        require_sound(known, "it has active bins but no rows")
         if rows is None:
             return
-        require_sound(rows.f.ndim == 2 and rows.f.shape[1] == outputs, "it is of other outputs")
+        require_sound(
+            rows.f.ndim == 2 and rows.f.shape[1] == outputs, "its rows have other outputs"
+        )
         fits = rows.table.shape == (len(rows.f), 2 * outputs)
-        require_sound(fits, "its rows differ in number")
+        require_sound(fits, "its predictions and derivatives differ")
         for group in groups:
             last = group.entries.rows.max(initial=-1)
-            require_sound(last < len(rows.f), "an entry is of a row that is not there")
+            require_sound(last < len(rows.f), "an entry has a row out of range")
             fits = group.numbers.shape == (group.entries.count,)
-            require_sound(fits, "its bins differ in number")
+            require_sound(fits, "its bins and entries differ in number")
 
     @property
     def size(self) -> int:
@@ -308,7 +313,7 @@ def descend(
     weights, height = state.weights[state.place(grid)], state.basis.height
     active = None if state.full else state.active.get(grid.number)
     if active is None:
-        active = _found_active(state, step, grid, penalty)
+        active = _active_bins(state, step, grid, penalty)
     bins = Bins(active.entries, weights[active.numbers], height, penalty)
     weights[active.numbers], fall = step.take(state.rows, bins)
     state.fall += fall
@@ -317,7 +322,7 @@ def descend(
     return state.rows.total, fall
 
 
-def _found_active(
+def _active_bins(
     state: CoordinateDescentState, step: GridStep, grid: Group, penalty: Penalty
 ) -> Active:
     """Return the bins that have a weight or whose slope would give them one; list them if few.
@@ -363,7 +368,7 @@ def alpha_of(rows: int | None) -> float:
 
 @dataclass
 class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
-    """Coordinate step on random binning features with an L1, L2 or mixed penalty.
+    """Coordinate descent on random binning features with an L1, L2 or mixed penalty.
 
     Minimises mean loss + alpha (s |w|_1 + (1 - s)/2 |w|^2) (Wu, Yen et al. 2016, Eq. 23 and
     Algorithm 2). Inside one grid a row lies in one bin at most, so that the bins of a grid are

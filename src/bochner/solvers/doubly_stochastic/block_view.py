@@ -14,6 +14,7 @@ from bochner.data import Batch
 from bochner.losses import Smooth
 from bochner.problem import Problem
 from bochner.solvers.initialization import curvature
+from bochner.solvers.solver import targets_of
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,7 @@ class Residuals:
     @property
     def y(self) -> NDArray[Any]:
         """The targets."""
-        assert self.batch.y is not None  # training batches have targets
-        return self.batch.y
+        return targets_of(self.batch)
 
     @cached_property
     def slopes(self) -> NDArray[np.float64]:
@@ -41,8 +41,8 @@ class Residuals:
         loss = self.problem.loss
         if not isinstance(loss, Smooth) or not loss.bound_is_far:
             return curvature(loss)
-        bent = np.asarray(loss.hessian_product(self.y, self.f, np.ones_like(self.f)), np.float64)
-        return float(self.mean(bent) / bent.shape[1])
+        second = np.asarray(loss.hessian_product(self.y, self.f, np.ones_like(self.f)), np.float64)
+        return float(self.mean(second) / second.shape[1])
 
     @cached_property
     def weight(self) -> NDArray[np.float64] | None:

@@ -118,12 +118,12 @@ class Checked(Coordinates, name="checked"):
     C of the kernel alone (Lemma 5 and Eq. 5 of the paper). A step of length gamma on a new block
     has the gradient G = Phi_new'g / n and adds C gamma^2 |G|^2.
 
-    *An old block* b carries a_b, and after a step eta it carries a_b - eta G_b. Both belong to
-    the same frequencies, so they add as vectors: the bound becomes |a_b - eta G_b|^2. The paper
-    knows a coordinate by one scalar beta, a sum of derivatives met at different rows; to compare
-    these it pays a factor 2 and the variance M^2 sigma^2 / B of a feature between rows (Eqs. 7
-    to 9). Here the block's own gradient is known, so nothing is compared across rows. (The mean
-    derivative over a batch, which beta would need, tends to 0 as the fit gets unbiased.)
+    *An old block* b has the weights a_b, and a_b - eta G_b after a step eta. Both belong to the
+    same frequencies, so they add as vectors: the bound becomes |a_b - eta G_b|^2. The paper
+    describes a coordinate by one scalar beta, a sum of derivatives at different rows; comparing
+    these costs a factor 2 and the variance M^2 sigma^2 / B of a feature between rows (Eqs. 7 to 9).
+    Here the block's own gradient is known, so nothing is compared across rows. (The mean derivative
+    over a batch, which beta would need, tends to 0 as the fit becomes unbiased.)
 
     *The check.* The old block may replace a new one if the bound is not worse:
 

@@ -37,7 +37,7 @@ BLOCK_COLUMNS = 1024
 ROWS_A_COLUMN = 8  # in an automatic batch: separates a block's signal from its noise
 MOST_FEATURES = 65_536
 COORDINATES = 0xC002D  # separates these draws from others of the same seed
-LATEST_ROWS, ENOUGH_ROWS = 4_096, 1_024  # that a threshold is taken from
+LATEST_ROWS, ENOUGH_ROWS = 4_096, 1_024  # most and fewest rows that define a threshold
 
 
 @dataclass
@@ -46,8 +46,8 @@ class DoublyStochasticState(State):
 
     `blocks` are ranges of columns; `refused` is True if the last one was new and got no weights.
     `ledger` holds the predictions, and `top` the largest eigenvalue of a block's Phi'Phi / n on the
-    sample. For a loss with an offset, `latest` are some thousand rows and their weights.
-    `frequencies` are the refined ones, by unit.
+    sample. For a loss with an offset, `latest` holds the last rows, at most 4,096, and their
+    weights. `frequencies` are the refined ones, by unit.
     """
 
     weights: AveragedWeights
@@ -83,7 +83,7 @@ def set_intercept(
 ) -> None:
     """Set the intercept to the best one for the batch, if the loss has an offset.
 
-    A small batch is joined by the rows before it.
+    A batch of fewer than 1,024 rows is extended by the rows before it.
     """
     loss = problem.loss
     if not isinstance(loss, Offset):
@@ -337,7 +337,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         return Expansion(problem.basis, weights, intercept)
 
     def on_new_rows(self, problem: Problem, state: DoublyStochasticState) -> DoublyStochasticState:
-        """Drop the predictions of the old rows."""
+        """Return the state without the predictions of the old rows."""
         state.ledger = LazyPredictions.empty(problem.rows or 0, problem.outputs)
         state.ledger.forget_until(state.step)
         state.pass_loss = state.pass_rows = 0.0
@@ -413,7 +413,7 @@ Solver.register("cdsg", lambda: DoublyStochastic(coordinates=Checked()))
 
 
 def _resolved(family: Any, given: Any) -> Any:
-    """Return a component, resolved once: every step asks for it."""
+    """Return a component; that of a name is made once, since every step needs it."""
     if isinstance(given, family):
         return given
     return _named(family, given) if isinstance(given, str) else family.resolve(given)

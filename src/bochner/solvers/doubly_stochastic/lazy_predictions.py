@@ -51,8 +51,8 @@ class LazyPredictions(Validated):
     def validate(self) -> None:
         """Check that values and steps are of the same rows."""
         sound = self.values.ndim == 2 and self.seen.ndim == 1
-        require_sound(sound, "its parts are no table and list")
-        require_sound(len(self.values) == len(self.seen), "its rows differ in number")
+        require_sound(sound, "its values are not a table, or its steps not a list")
+        require_sound(len(self.values) == len(self.seen), "its values and steps differ in number")
 
     @classmethod
     def empty(cls, rows: int, outputs: int) -> LazyPredictions:

@@ -36,12 +36,12 @@ class Refinement(Component, family="refinement"):
 
         d loss / d omega_j = 2 pi / n sum_i x_i <g_i, v_j cos t_ij - u_j sin t_ij>,
 
-    g_i being the loss gradient at the function with the block in it. A step goes against it by
+    g_i being the loss gradient at the function with the block in it. A step moves against it by
     `rate` times the root mean square of the block's frequencies; the block's weights are then found
     anew by the step rule. Derivative and weights are those of every other row of the batch, and the
     other rows validate: a step that does not lower their objective is not taken, and the next one
-    is a quarter as long. (Without validation, noisy targets are overfitted.) The final weights come
-    from all rows.
+    is a quarter as long. (Without validation, refinement overfits noisy targets.) The final weights
+    come from all rows.
 
     Only a new block is refined, and only in the step that draws it. Its frequencies are fixed from
     then on, so that predictions of the rows and the mean of the iterates remain valid. A step takes
@@ -66,13 +66,13 @@ class Refinement(Component, family="refinement"):
         basis = problem.basis.for_prediction
         if not isinstance(basis, FourierBasis):
             raise ValueError(
-                "Refinement moves the frequencies of Fourier features; got a "
+                "Refinement needs Fourier features, whose frequencies it moves; got a "
                 f"{type(basis).__name__}. Give features='fourier', or refinement=None."
             )
         if not isinstance(basis.drawing, MatrixDrawing):
             raise ValueError(
-                "Refinement moves frequencies one by one, which those of "
-                f"{basis.drawing!r} cannot. Give features='fourier', 'orthogonal' or "
+                "Refinement needs frequencies that move one by one; got those of "
+                f"{basis.drawing!r}. Give features='fourier', 'orthogonal' or "
                 "'quasi_monte_carlo', or refinement=None."
             )
 
@@ -89,7 +89,7 @@ class Refinement(Component, family="refinement"):
         for _ in range(self.steps):
             if direction is None:
                 break
-            trial = _seen(view, _stepped(best, -rate * direction), code)
+            trial = _view_in(view, _stepped(best, -rate * direction), code)
             change = decide(_half(trial, 0))
             value = objective(_half(trial, 1), change)
             if not value < least:
@@ -131,10 +131,10 @@ def _direction(view: BlockView, move: Move, code: Any) -> NDArray[np.float64] | 
         slopes = slopes * residuals.weight[:, None]
     weights = (view.weights + move.change[: view.width]).astype(dtype)
     slopes = slopes.astype(dtype)
-    bent = view.columns[:, 0::2] * product(slopes, weights[1::2].T)
-    bent -= view.columns[:, 1::2] * product(slopes, weights[0::2].T)
-    bent *= 2 * pi * view.gain / residuals.rows
-    derivative = _transposed(code, bent.astype(dtype))
+    phases = view.columns[:, 0::2] * product(slopes, weights[1::2].T)
+    phases -= view.columns[:, 1::2] * product(slopes, weights[0::2].T)
+    phases *= 2 * pi * view.gain / residuals.rows
+    derivative = _transposed(code, phases.astype(dtype))
     size = float(np.sqrt(np.mean(derivative**2)))
     if not (0 < size < np.inf):
         return None
@@ -184,8 +184,8 @@ def _stepped(view: BlockView, step: NDArray[np.float64]) -> Problem:
     return replace(problem, basis=basis.with_given(given))
 
 
-def _seen(view: BlockView, problem: Problem, code: Any) -> BlockView:
-    """Return the view of a block with other frequencies."""
+def _view_in(view: BlockView, problem: Problem, code: Any) -> BlockView:
+    """Return the view of the same block in a problem with other frequencies."""
     basis = cast(FourierBasis, problem.basis)
     columns = basis.columns(code, view.start, view.start + view.width)
     return replace(view, residuals=replace(view.residuals, problem=problem), columns=columns)

@@ -45,7 +45,7 @@ class StepRule(Component, ABC, family="step"):
     def length(self, step: int, safe: float) -> float:
         """Return gamma, the step of functional gradient descent; `safe` is the longest stable one.
 
-        Steps are counted from 0. The check of old coordinates goes by this length too.
+        Steps are counted from 0. The check of old coordinates uses this length, too.
         """
 
     @abstractmethod
@@ -106,7 +106,7 @@ class Preconditioned(StepRule, name="preconditioned"):
     Preconditioning by the block's covariance is what the authors of Dai et al. 2014 ran. w are
     the block's present weights and N is the number of blocks: N blocks, each of which alone
     approximates the kernel, are together sqrt(N) times too long, so |f|^2 = N sum |w_b|^2. The
-    step thus goes to the minimum over the block of a quadratic above the objective. The other
+    step thus leads to the minimum over the block of a quadratic above the objective. The other
     blocks need no decay.
 
     A full step refits the noise of each batch. Of the energy E = |c Phi D|^2 / n that the block
@@ -194,9 +194,9 @@ def relative_curvature(view: BlockView, values: NDArray[np.float64]) -> NDArray[
     loss, squares = residuals.problem.loss, residuals.means(values**2)
     if not isinstance(loss, Smooth) or isinstance(loss, Quadratic):
         return np.ones_like(squares)
-    bent = residuals.means(values * loss.model_product(residuals.y, residuals.f, values))
+    along = residuals.means(values * loss.model_product(residuals.y, residuals.f, values))
     squares = np.where(squares > 0, squares, 1.0)
-    return np.maximum(bent / (curvature(loss) * squares), LEAST_CURVATURE)
+    return np.maximum(along / (curvature(loss) * squares), LEAST_CURVATURE)
 
 
 def least_along(

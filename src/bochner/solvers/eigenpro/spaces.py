@@ -28,7 +28,7 @@ Place = NDArray[np.int64] | slice
 class Temporary:
     """Temporary centres until the next projection: codes of rows with their weights.
 
-    `reach` are the values of their sum at the lasting centres.
+    `reach` are the values of their sum at the centres of the basis.
     """
 
     rows: list[Any] = field(default_factory=list)
@@ -167,7 +167,7 @@ class RowSpace(Space):
     """The space of the kernel, all training rows being centres (Ma and Belkin 2017, Table 2).
 
     The gradient of alpha/2 |f|^2 is alpha f = alpha sum_i w_i k(x_i, .), of which the batch's part
-    times n / m is a fair sample: n alpha w_i joins the slope of row i, and the minimum, where
+    times n / m is an unbiased sample: n alpha w_i joins the slope of row i, and the minimum, where
     slope_i = -n alpha w_i for all rows, is unchanged: there no batch moves f.
     """
 
@@ -235,10 +235,10 @@ class CenterSpace(Space):
     """The span of fewer centres than rows, in the space of the kernel.
 
     A step leaves the span: it adds kernel functions at the rows of its batch, as temporary centres.
-    Once they are as many as the lasting ones, their sum is projected, given its values at the
-    centres, K_ZZ delta = k(Z, X) theta (Abedsoltan, Belkin and Pandit
-    2023, Toward large kernel models; delayed as in Abedsoltan et al. 2024, Fast training of large
-    kernel models with delayed projections).
+    Once they are as many as the centres Z of the basis, their sum is projected, given its values at
+    Z: K_ZZ delta = k(Z, X) theta (Abedsoltan, Belkin and Pandit 2023, Toward large kernel models;
+    delayed as in Abedsoltan et al. 2024, Fast training of large kernel models with delayed
+    projections).
     """
 
     def values(self, problem: Problem, state: EigenProState, rows: BatchRows) -> NDArray[Any]:
@@ -252,7 +252,7 @@ class CenterSpace(Space):
     def move(
         self, problem: Problem, state: EigenProState, rows: BatchRows, slopes: NDArray[Any]
     ) -> PreconditionedGradient:
-        """Make the batch's rows temporary centres; return the change at lasting ones."""
+        """Make the batch's rows temporary centres; return the change at those of the basis."""
         basis, preconditioner, temporary = _centers(problem), _of_centers(state), state.temporary
         rate = state.rate
         reach = basis.project(rows.code, slopes).astype(np.float64)
@@ -274,7 +274,7 @@ class CenterSpace(Space):
             self._decay(basis, state, due)
 
     def is_full(self, problem: Problem, state: EigenProState) -> bool:
-        """Whether there are as many temporary centres as lasting ones."""
+        """Whether there are as many temporary centres as centres of the basis."""
         return sum(map(len, state.temporary.weights)) >= problem.basis.end(None)
 
     @staticmethod

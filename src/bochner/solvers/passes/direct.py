@@ -84,7 +84,7 @@ class Direct(Solver[DirectState], name="direct"):
     )
 
     def validate(self, problem: Problem) -> None:
-        """Raise ValueError if some rows are no centres, or the matrix exceeds the memory budget."""
+        """Raise ValueError if a row is not a centre, or the matrix exceeds the memory budget."""
         basis = centers_of(problem)
         if not basis.complete:
             raise ValueError(
@@ -197,7 +197,7 @@ def require_same_rows(basis: CenterBasis, numbers: NDArray[np.int64], code: Any)
     same = not (numbers < 0).any() and _equal(basis.centers[numbers], code)
     if not same:
         raise ValueError(
-            "Direct solves for the rows that the centres were made of; got others. Fit anew, with "
+            "Direct needs the rows that are the centres; got others. Fit anew, with "
             "warm_start=False."
         )
 

@@ -129,7 +129,7 @@ class ConjugateDirections(Validated):
     def validate(self) -> None:
         """Check that all vectors have the shape of the solution."""
         for part in (self.residual, self.direction, self.product):
-            require_sound(part.shape == self.solution.shape, "its parts have other shapes")
+            require_sound(part.shape == self.solution.shape, "its vectors differ in shape")
 
     @classmethod
     def begin(

@@ -131,10 +131,10 @@ def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) 
         trial.totals[i] += np.sum(weight * loss.value(y, before + length * steps))
     f = before + steps
     add_projected(problem, batch.X, loss.gradient(y, f) * weight[:, None], trial.slopes)
-    bends = curvatures(problem, batch, f) * weight[:, None]
-    trial.curvature += bends.sum(axis=0)
+    second = curvatures(problem, batch, f) * weight[:, None]
+    trial.curvature += second.sum(axis=0)
     if needs_diagonal(problem.basis):
-        problem.basis.squares(batch.X, bends.mean(axis=1), trial.squares)
+        problem.basis.squares(batch.X, second.mean(axis=1), trial.squares)
 
 
 def add_product(problem: Problem, state: NewtonState, descent: Descent, batch: Batch) -> None:
@@ -142,8 +142,8 @@ def add_product(problem: Problem, state: NewtonState, descent: Descent, batch: B
     weight, system, shape = weights_of(batch), descent.system, state.weights.shape
     descent.mass += float(weight.sum())
     values = evaluated(problem, batch.X, system.direction.reshape(shape))
-    bent = smooth(problem).model_product(targets_of(batch), state.values[batch.index], values)
-    add_projected(problem, batch.X, bent * weight[:, None], system.product.reshape(shape))
+    product = smooth(problem).model_product(targets_of(batch), state.values[batch.index], values)
+    add_projected(problem, batch.X, product * weight[:, None], system.product.reshape(shape))
 
 
 def curvatures(problem: Problem, batch: Batch, f: NDArray[Any]) -> NDArray[Any]:

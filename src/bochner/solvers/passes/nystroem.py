@@ -85,7 +85,7 @@ class Nystroem(SystemSolver[NystroemState], name="nystroem"):
         centers = problem.basis
         if isinstance(centers, CenterBasis):
             rounding = np.finfo(centers.dtype).eps ** 2 * problem.loss.typical_curvature
-            jitter = ROUNDINGS * rounding / self._posed(problem).alpha
+            jitter = ROUNDINGS * rounding / self._regularised(problem).alpha
             whitened = WhitenedBasis(centers, max(float(jitter), SMALLEST))
             return whitened.with_kept_columns(problem.rows, memory)
         return super().prepare_basis(problem, memory)
@@ -98,21 +98,21 @@ class Nystroem(SystemSolver[NystroemState], name="nystroem"):
                 f"{type(problem.basis).__name__}. Encode the rows by what `prepare_basis` "
                 "returns, or give them as they are."
             )
-        return self._method(problem).init(self._posed(problem), sample)
+        return self._method(problem).init(self._regularised(problem), sample)
 
     def advance(self, problem: Problem, state: NystroemState, batch: Batch) -> NystroemState:
         """Add the batch's part of the gradient, or of the product with the direction."""
-        return self._method(problem).advance(self._posed(problem), state, batch)
+        return self._method(problem).advance(self._regularised(problem), state, batch)
 
     def end_pass(self, problem: Problem, state: NystroemState) -> NystroemState:
         """Take a step of conjugate gradients, or of Newton's method."""
-        return self._method(problem).end_pass(self._posed(problem), state)
+        return self._method(problem).end_pass(self._regularised(problem), state)
 
     def on_new_rows(self, problem: Problem, state: NystroemState) -> NystroemState:
         """Restart from the present weights."""
         return self._method(problem).on_new_rows(problem, state)
 
-    def _posed(self, problem: Problem) -> Problem:
+    def _regularised(self, problem: Problem) -> Problem:
         """Return the problem with a ridge above the rounding of the kernel."""
         basis = problem.basis.for_prediction
         assert isinstance(basis, CenterBasis)
