@@ -41,7 +41,7 @@ def batch(X, y, weight=None):
     return Batch(X, y, np.arange(X.shape[0]), weight)
 
 
-def walked(solver, task, batches):
+def after(solver, task, batches):
     """Return the state after some batches; the first stands for the data."""
     state = solver.init(task, batches[0])
     for part in batches:
@@ -51,7 +51,7 @@ def walked(solver, task, batches):
 
 def fitted(task, *batches, solver=None):
     solver = solver or AveragedGradient()
-    return solver.expansion(task, walked(solver, task, batches))
+    return solver.expansion(task, after(solver, task, batches))
 
 
 def assert_same(one, two, X):
@@ -228,7 +228,7 @@ def test_rows_of_weight_zero_are_as_if_absent():
 def test_a_batch_without_weight_changes_nothing():
     X, y = rows()
     solver, task = AveragedGradient(), problem()
-    state = walked(solver, task, [batch(X, y)])
+    state = after(solver, task, [batch(X, y)])
     before = deepcopy(state)
     state = solver.advance(task, state, batch(X + 5, y, np.zeros(len(X))))
     assert_same(solver.expansion(task, state), solver.expansion(task, before), X)
@@ -251,6 +251,25 @@ def test_where_rows_disagree_their_weights_decide(heavy):
     assert np.mean(f(X)) == pytest.approx((heavy - 1) / (heavy + 1), abs=0.03)
 
 
+def test_weights_become_repetitions_as_steps_get_shorter():
+    X, y = rows(200)
+    X, y = np.vstack([X, X]), np.vstack([y, -y])
+    weight = np.outer([3, 1], 1 + (X[:200, 2] > 0.5)).ravel()
+    weighted = batch(X, y, weight.astype(float))
+    repeated = batch(X, y)[np.repeat(np.arange(400), weight)]
+
+    def learned(whole, step):
+        order, passes = np.random.default_rng(5), round(10 / step)
+        parts = [whole[order.permutation(len(whole))] for _ in range(passes)]
+        return fitted(problem(alpha=1e-3), *parts, solver=AveragedGradient(step))(X)
+
+    def gap(step):
+        one, two = learned(weighted, step), learned(repeated, step)
+        return np.sqrt(mean_square(one, two) / np.var(two))
+
+    assert gap(0.02) < min(0.02, 0.4 * gap(0.1))
+
+
 def test_there_are_never_more_bins_than_asked_for():
     X, y = rows(5000)
     free = fitted(problem(), batch(X, y))
@@ -264,7 +283,7 @@ def test_there_are_never_more_bins_than_asked_for():
 def test_where_no_bin_is_admitted_any_more_the_constant_is_left():
     X, y = rows()
     solver, task = AveragedGradient(most_bins=GRIDS), problem()
-    state = walked(solver, task, [batch(X[:1] + 100, y[:1]), batch(X, y)])
+    state = after(solver, task, [batch(X[:1] + 100, y[:1]), batch(X, y)])
     f = solver.expansion(task, state)
     assert f.size == GRIDS
     np.testing.assert_array_equal(f(X), np.broadcast_to(f.intercept, y.shape))
@@ -294,7 +313,7 @@ def test_held_out_rows_are_seen_through_the_present_bins():
 def test_more_grids_leave_the_function_as_it_is_and_learn():
     X, y = rows()
     solver, task = AveragedGradient(), problem(grids=4)
-    state = walked(solver, task, [batch(X[:1000], y[:1000])])
+    state = after(solver, task, [batch(X[:1000], y[:1000])])
     before = solver.expansion(task, state)(X)
     larger = problem(grids=12)
     state = solver.on_new_rows(larger, state)
@@ -307,7 +326,7 @@ def test_more_grids_leave_the_function_as_it_is_and_learn():
 def test_losses_are_those_before_the_steps():
     X, y = rows()
     solver, task = AveragedGradient(), problem(intercept=False)
-    state = walked(solver, task, [batch(X[:50], y[:50])])  # fewer than share their slopes
+    state = after(solver, task, [batch(X[:50], y[:50])])  # fewer than share their slopes
     assert state.loss == pytest.approx(np.mean(y[:50] ** 2) / 2)
     state = solver.end_pass(task, solver.advance(task, state, batch(X[50:], y[50:])))
     assert len(state.pass_losses) == 1
