@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -36,6 +36,7 @@ BATCH_ROWS = 65_536  # for one thread
 
 Pieces = tuple[NDArray[np.int32], ...]
 Table = NDArray[np.float64]
+RidgeAndStep = tuple[float, float]
 
 
 @dataclass
@@ -53,6 +54,7 @@ class ResidualRows(ABC):
     curvature: float
 
     sums_per_bin: ClassVar[int] = 1
+    compiled_sweep: ClassVar[Callable[..., float]]
 
     @abstractmethod
     def loss(self) -> float:
@@ -69,14 +71,8 @@ class ResidualRows(ABC):
         """Subtract moves from some rows for one output; add slopes, and curvatures, to bins."""
 
     @abstractmethod
-    def sweep(
-        self,
-        k: int,
-        block: GroupBlock,
-        ridge_and_step: tuple[float, float],
-        state: BackfittingState,
-    ) -> float:
-        """Move one output of some grids in turn, where all rows are one piece."""
+    def parameters(self, k: int) -> NDArray[np.float64]:
+        """Return the parameters of the compiled sweep of one output."""
 
     @abstractmethod
     def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
@@ -85,6 +81,16 @@ class ResidualRows(ABC):
     def curvatures(self, sums: Table, place: slice) -> Table:
         """Return the sums of the curvatures in the bins of a grid."""
         return sums[:, 1]
+
+    def sweep(
+        self, k: int, block: GroupBlock, ridge_and_step: RidgeAndStep, state: BackfittingState
+    ) -> float:
+        """Move one output of some grids in turn, in one compiled loop: all rows are one piece."""
+        starts, rows = state.basis.starts, (self.residual[k], self.weight, self.parameters(k))
+        widest = int(np.diff(starts)[block.numbers].max())
+        room = np.empty((self.sums_per_bin + 1, widest + 1))
+        grids, values = (block.codes[0].T, block.numbers, starts), state.values[k]
+        return float(self.compiled_sweep(*grids, *rows, *ridge_and_step, values, room))
 
     def sums(self, grid: Group, count: int, before: Pieces, moves: Table) -> Table:
         """Subtract the moves of the grid before; return the sums, (outputs, sums, bins)."""
@@ -121,6 +127,8 @@ class SquaredRows(ResidualRows):
 
     masses: NDArray[np.float64] | None = None
 
+    compiled_sweep: ClassVar[Callable[..., float]] = sweep
+
     def loss(self) -> float:
         """Return the mean loss."""
         squares = sum(
@@ -146,27 +154,10 @@ class SquaredRows(ResidualRows):
         """Add the residuals."""
         accumulate_residuals(*codes, moves[k], self.residual[k, part], self.weight[part], sums[0])
 
-    def sweep(
-        self,
-        k: int,
-        block: GroupBlock,
-        ridge_and_step: tuple[float, float],
-        state: BackfittingState,
-    ) -> float:
-        """Move the grids in one compiled loop."""
-        starts, numbers = state.basis.starts, (self.residual[k], self.weight, self.masses)
-        room = np.empty((2, int(np.diff(starts)[block.numbers].max()) + 1))
-        return float(
-            sweep(
-                block.codes[0].T,
-                block.numbers,
-                starts,
-                *numbers,
-                *ridge_and_step,
-                state.values[k],
-                room,
-            )
-        )
+    def parameters(self, k: int) -> NDArray[np.float64]:
+        """Return the masses of all bins."""
+        assert self.masses is not None  # `prepare` has computed them
+        return self.masses
 
     def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
         """Compute the masses of grids that are seen for the first time."""
@@ -180,8 +171,7 @@ class SquaredRows(ResidualRows):
 
     def curvatures(self, sums: Table, place: slice) -> Table:
         """Return the weights of the bins' rows."""
-        assert self.masses is not None  # `prepare` has computed them
-        return self.masses[None, place]
+        return self.parameters(0)[None, place]
 
     def _weights_of(self, grid: Group, count: int) -> NDArray[np.float64]:
         sums = np.zeros(count + 1)
@@ -203,6 +193,7 @@ class BentRows(ResidualRows):
     shape: Table
 
     sums_per_bin: ClassVar[int] = 2
+    compiled_sweep: ClassVar[Callable[..., float]] = majorizer_sweep
 
     def loss(self) -> float:
         """Return the mean loss."""
@@ -225,23 +216,12 @@ class BentRows(ResidualRows):
         self, k: int, part: slice, codes: tuple[Any, Any], moves: Table, sums: Table
     ) -> None:
         """Add slopes and curvatures."""
-        shape = np.ascontiguousarray(self.shape[:, k])
-        rows = self.residual[k, part], self.weight[part]
-        accumulate_majorizer(*codes, moves[k], *rows, shape, *sums)
+        rows = self.residual[k, part], self.weight[part], self.parameters(k)
+        accumulate_majorizer(*codes, moves[k], *rows, *sums)
 
-    def sweep(
-        self,
-        k: int,
-        block: GroupBlock,
-        ridge_and_step: tuple[float, float],
-        state: BackfittingState,
-    ) -> float:
-        """Move the grids in one compiled loop."""
-        starts, shape = state.basis.starts, np.ascontiguousarray(self.shape[:, k])
-        room = np.empty((3, int(np.diff(starts)[block.numbers].max()) + 1))
-        numbers = self.residual[k], self.weight, shape, *ridge_and_step
-        grids = block.codes[0].T, block.numbers, starts
-        return float(majorizer_sweep(*grids, *numbers, state.values[k], room))
+    def parameters(self, k: int) -> NDArray[np.float64]:
+        """Return the shape of the loss."""
+        return np.ascontiguousarray(self.shape[:, k])
 
 
 def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> ResidualRows:
@@ -326,7 +306,7 @@ class BackfittingState(State):
         squares = sweep_rows(block, ridge_and_step)
         return float(squares * (1.0 / step - 0.5) * rows.curvature / rows.mass)
 
-    def _sweep_one_piece(self, block: GroupBlock, ridge_and_step: tuple[float, float]) -> float:
+    def _sweep_one_piece(self, block: GroupBlock, ridge_and_step: RidgeAndStep) -> float:
         """Move the grids in one compiled loop over few rows, a thread for each output."""
         assert self.rows is not None
         rows, found = self.rows, np.zeros(len(self.values))
@@ -337,7 +317,7 @@ class BackfittingState(State):
         each_tile(work, len(found), 1)
         return float(found.sum())
 
-    def _sweep_pieces(self, block: GroupBlock, ridge_and_step: tuple[float, float]) -> float:
+    def _sweep_pieces(self, block: GroupBlock, ridge_and_step: RidgeAndStep) -> float:
         """Move the grids with the rows in pieces, which threads share."""
         assert self.rows is not None
         (ridge, step), total, before = ridge_and_step, 0.0, block.groups[0]
