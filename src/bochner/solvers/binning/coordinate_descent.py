@@ -245,13 +245,11 @@ class CoordinateDescentState(State):
         require_weights(self.basis, self.weights)
         rows, outputs = self.rows, self.weights.shape[1]
         groups = [*self.active.values(), *self.found.values()]
-        known = rows is not None or not groups
-        require_sound(known, "it has active bins but no rows")
+        require_sound(rows is not None or not groups, "it has active bins but no rows")
         if rows is None:
             return
-        require_sound(
-            rows.f.ndim == 2 and rows.f.shape[1] == outputs, "its rows have other outputs"
-        )
+        fits = rows.f.ndim == 2 and rows.f.shape[1] == outputs
+        require_sound(fits, "its rows have other outputs")
         fits = rows.table.shape == (len(rows.f), 2 * outputs)
         require_sound(fits, "its predictions and derivatives differ")
         for group in groups:
@@ -313,7 +311,7 @@ def descend(
     weights, height = state.weights[state.place(grid)], state.basis.height
     active = None if state.full else state.active.get(grid.number)
     if active is None:
-        active = _active_bins(state, step, grid, penalty)
+        active = _active_bins(state, grid, penalty)
     bins = Bins(active.entries, weights[active.numbers], height, penalty)
     weights[active.numbers], fall = step.take(state.rows, bins)
     state.fall += fall
@@ -322,9 +320,7 @@ def descend(
     return state.rows.total, fall
 
 
-def _active_bins(
-    state: CoordinateDescentState, step: GridStep, grid: Group, penalty: Penalty
-) -> Active:
+def _active_bins(state: CoordinateDescentState, grid: Group, penalty: Penalty) -> Active:
     """Return the bins that have a weight or whose slope would give them one; list them if few.
 
     A pass through all bins finds those of some grids together, a thread for each: this is most of
@@ -333,7 +329,7 @@ def _active_bins(
     """
     together = [grid, *grid.ahead] if state.full and penalty.l1 > 0.0 else [grid]
     if grid.number not in state.found:
-        found = _each(lambda one: _steep(state, step, one, penalty), together)
+        found = _each(lambda one: _steep(state, one, penalty), together)
         state.found = {one.number: active for one, active in zip(together, found, strict=True)}
     active = state.found.pop(grid.number)
     state.active.pop(grid.number, None)
@@ -342,7 +338,7 @@ def _active_bins(
     return active
 
 
-def _steep(state: CoordinateDescentState, step: GridStep, grid: Group, penalty: Penalty) -> Active:
+def _steep(state: CoordinateDescentState, grid: Group, penalty: Penalty) -> Active:
     assert state.rows is not None
     weights, height = state.weights[state.place(grid)], state.basis.height
     column, numbers = GridColumn(grid.code, len(weights)), np.arange(len(weights))
