@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
@@ -321,7 +320,7 @@ def descend(
 
 
 def _active_bins(state: CoordinateDescentState, grid: Group, penalty: Penalty) -> Active:
-    """Return the bins that have a weight or whose slope would give them one; list them if few.
+    """Return the bins that have a weight or get one by their slope; store them if they are few.
 
     A pass through all bins finds those of some grids together, a thread for each: this is most of
     the work. The slopes are then those before the first of these grids moved, which affects the
@@ -329,7 +328,15 @@ def _active_bins(state: CoordinateDescentState, grid: Group, penalty: Penalty) -
     """
     together = [grid, *grid.ahead] if state.full and penalty.l1 > 0.0 else [grid]
     if grid.number not in state.found:
-        found = _each(lambda one: _steep(state, one, penalty), together)
+        found: list[Any] = [None] * len(together)
+
+        def find(place: int, _: int) -> None:
+            found[place] = _steep(state, together[place], penalty)
+
+        if len(together) == 1:
+            find(0, 1)  # by all threads
+        else:
+            each_tile(find, len(together), 1)
         state.found = {one.number: active for one, active in zip(together, found, strict=True)}
     active = state.found.pop(grid.number)
     state.active.pop(grid.number, None)
@@ -346,15 +353,6 @@ def _steep(state: CoordinateDescentState, grid: Group, penalty: Penalty) -> Acti
         least = penalty.l1 * state.rows.mass / height
         numbers = column.active_bins(state.rows.table, weights, least)
     return Active(numbers, column.select(numbers))
-
-
-def _each(work: Callable[[Group], Active], grids: list[Group]) -> list[Active]:
-    """Return the results for several grids by several threads, for one by all of them."""
-    if len(grids) == 1:
-        return [work(grids[0])]
-    found: dict[int, Active] = {}
-    each_tile(lambda place, _: found.update({place: work(grids[place])}), len(grids), 1)
-    return [found[place] for place in range(len(grids))]
 
 
 def alpha_of(rows: int | None) -> float:
