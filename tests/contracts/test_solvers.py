@@ -209,7 +209,7 @@ both_batches = pytest.mark.parametrize("batches", ["small batches", "whole batch
 def machines_with(
     batches: str, case: Case, request: pytest.FixtureRequest
 ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-    """Machines that go through a few rows in several batches, or through many in one.
+    """Machines that see a few rows in several batches, or many in one.
 
     Only a batch of many rows is shared by several threads.
     """
@@ -333,7 +333,7 @@ class Copies:
 
 @law("checkpoint")
 @in_small_batches
-def test_a_fit_goes_on_from_any_checkpoint_to_the_same_bits(case, tmp_path):
+def test_a_fit_continues_from_any_checkpoint_to_the_same_bits(case, tmp_path):
     path = tmp_path / "checkpoint"
     for (model, X, y), early_stopping in zip(case.machines(), (True, False), strict=True):
         model.set_params(early_stopping=early_stopping)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 DECIMAL_UNITS = {unit: 1000**power for power, unit in enumerate(["", *"kmgt"])}
 BINARY_UNITS = {f"{unit}i": 1024**power for power, unit in enumerate("kmgt", start=1)}
-UNKNOWN = 2 * 1024**3  # assumed if the system does not say
+UNKNOWN = 2 * 1024**3  # assumed if the system does not report it
 NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 GROUPS = Path("/sys/fs/cgroup")
 

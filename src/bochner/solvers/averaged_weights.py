@@ -40,7 +40,7 @@ class AveragedWeights(Validated):
         shape = self.values.shape
         require_sound(len(shape) == 2 and shape == self.lag.shape, "its weights and lags differ")
         require_sound(shape[1] == self.outputs, "it has weights for other outputs")
-        require_sound(0 <= self.columns <= shape[0], "it has fewer weights than it says")
+        require_sound(0 <= self.columns <= shape[0], "it has fewer weights than columns")
 
     def move(self, start: int, change: NDArray[Any]) -> NDArray[np.float64]:
         """Add to the weights from `start` on, extend them if needed; return the change in v."""

@@ -23,14 +23,14 @@ class Minimum:
     """
 
     weights: Table
-    paid: NDArray[np.float64]
+    penalty_rise: NDArray[np.float64]
     change: float
     steepest: float
 
     @property
     def fall(self) -> float:
         """The decrease of quadratic plus penalty."""
-        return -self.change - float(self.paid.sum())
+        return -self.change - float(self.penalty_rise.sum())
 
 
 def minimize_bins(sums: Table, weights: Table, l1: float, l2: float) -> Minimum:
@@ -39,22 +39,22 @@ def minimize_bins(sums: Table, weights: Table, l1: float, l2: float) -> Minimum:
     A weight that keeps its sign is over-relaxed by the factor `RELAXATION`. `sums` holds g and then
     h of each output.
     """
-    target, paid = np.empty_like(weights), np.zeros(len(weights))
+    target, penalty_rise = np.empty_like(weights), np.zeros(len(weights))
     changes = np.zeros((max(1, -(-len(weights) // TILE_BINS)), 2))
 
     def minimize(top: int, bottom: int) -> None:
         part, change = slice(top, bottom), changes[top // TILE_BINS]
-        _minimize(sums[part], weights[part], l1, l2, target[part], paid[part], change)
+        _minimize(sums[part], weights[part], l1, l2, target[part], penalty_rise[part], change)
 
     each_bins(minimize, len(weights))
-    return Minimum(target, paid, float(changes[:, 0].sum()), float(changes[:, 1].max()))
+    return Minimum(target, penalty_rise, float(changes[:, 0].sum()), float(changes[:, 1].max()))
 
 
 @compiled(
     "void(float64[:, ::1], float64[:, ::1], float64, float64, float64[:, ::1], float64[::1], "
     "float64[::1])"
 )
-def _minimize(sums, weights, l1, l2, target, paid, changes):  # type: ignore[no-untyped-def]
+def _minimize(sums, weights, l1, l2, target, penalty_rise, changes):  # type: ignore[no-untyped-def]
     outputs = weights.shape[1]
     for b in range(weights.shape[0]):
         for k in range(outputs):
@@ -68,5 +68,5 @@ def _minimize(sums, weights, l1, l2, target, paid, changes):  # type: ignore[no-
             d = v - w
             changes[0] += (g + 0.5 * h * d) * d
             changes[1] = max(changes[1], abs(g))
-            paid[b] += l1 * (abs(v) - abs(w)) + 0.5 * l2 * (v * v - w * w)
+            penalty_rise[b] += l1 * (abs(v) - abs(w)) + 0.5 * l2 * (v * v - w * w)
             target[b, k] = v

@@ -158,7 +158,7 @@ class GridStep:
             )
         sums, penalty = self.sums(rows, bins), bins.penalty
         minimum = minimize_bins(sums, bins.weights, penalty.l1, penalty.l2)
-        rises = self._moved(rows, bins, minimum.weights - bins.weights) + minimum.paid
+        rises = self._moved(rows, bins, minimum.weights - bins.weights) + minimum.penalty_rise
         if not isinstance(self.loss, Quadratic):
             rose = np.flatnonzero(rises > LEAST_RISE * rows.total)
             if len(rose) > 0:
@@ -185,8 +185,8 @@ class GridStep:
 
         def move(top: int, bottom: int) -> None:
             some, places = entries.rows[top:bottom], entries.bins[top:bottom]
-            noted = rows.table, rises[top // height, :, 0]
-            self.loss.move(self.y, rows.f, self.weight, some, places, moves, self._floor, *noted)
+            written = rows.table, rises[top // height, :, 0]
+            self.loss.move(self.y, rows.f, self.weight, some, places, moves, self._floor, *written)
 
         each_tile(move, len(entries), height)
         total = sum_parts(rises)[:, 0] / rows.mass

@@ -101,8 +101,8 @@ def _pooled(
     """Append rows to the latest ones."""
     if before is None or len(weight) >= LATEST_ROWS:
         return code, weight
-    joined = sp.vstack([before[0], code], "csr") if sp.issparse(code) else None
-    joined = np.concatenate([before[0], code]) if joined is None else joined
+    rows = [before[0], code]
+    joined = sp.vstack(rows, "csr") if sp.issparse(code) else np.concatenate(rows)
     return joined[-LATEST_ROWS:], np.concatenate([before[1], weight])[-LATEST_ROWS:]
 
 
@@ -313,7 +313,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         view, move = self._refined(state, choice.view, decide(choice.view), code, decide)
         state.step += 1
         known = apply_move(state, view, code, known, move)
-        state.ledger.note(batch.index, known, state.step)
+        state.ledger.store(batch.index, known, state.step)
         state.weights.include(float(state.step) ** (self.averaging or 0.0))
         return record_losses(state, residuals, move)
 

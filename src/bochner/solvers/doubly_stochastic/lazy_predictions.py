@@ -80,7 +80,7 @@ class LazyPredictions(Validated):
         restored[order] = values
         return restored
 
-    def note(self, index: NDArray[np.int64], values: NDArray[np.float64], step: int) -> None:
+    def store(self, index: NDArray[np.int64], values: NDArray[np.float64], step: int) -> None:
         """Store the predictions of rows at `step`."""
         if len(self.seen) > 0:
             self.values[index], self.seen[index] = values, step

@@ -253,7 +253,7 @@ def descend(problem: Problem, descent: Descent) -> None:
 
 
 def damping(problem: Problem) -> float:
-    """Return what stands in for the penalty of the intercept in the quadratic model.
+    """Return the penalty of the intercept in the quadratic model, which the objective lacks.
 
     A logistic loss is flat where all rows are far on one side, and nothing else would bound the
     intercept. The minimum does not change: the gradient is exact.
