@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -24,7 +23,7 @@ from bochner.solvers.solver import (
     targets_of,
     weights_of,
 )
-from bochner.validation import require, require_not_negative
+from bochner.validation import is_integer, require, require_not_negative
 
 BATCH_ROWS = 16_384
 LINEAR_ROWS = 64  # whose slopes are computed together
@@ -122,13 +121,9 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
         require(0 < self.step <= 1, "step", self.step, "above 0 and at most 1")
         require_not_negative("averaging", self.averaging, "a finite number from 0 on")
         grids = len(cast(BinningBasis, problem.basis).grids)
-        valid = self.most_bins == "auto" or (
-            isinstance(self.most_bins, Integral)
-            and not isinstance(self.most_bins, bool)
-            and int(self.most_bins) >= grids
-        )
+        enough = is_integer(self.most_bins) and int(self.most_bins) >= grids
         kind = f"'auto' or a whole number from {grids} on, a bin for each of the {grids} grids"
-        require(valid, "most_bins", self.most_bins, kind)
+        require(self.most_bins == "auto" or enough, "most_bins", self.most_bins, kind)
 
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return 16,384, or all rows if there are fewer; the result does not depend on it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from bochner.solvers.solver import (
     require_weights,
     targets_of,
 )
-from bochner.validation import require_count, require_positive
+from bochner.validation import is_number, require, require_count, require_positive
 
 SHARES = {"l1": 1.0, "l2": 0.0}
 EPS = float(np.finfo(np.float64).eps)
@@ -75,10 +74,10 @@ def share_of_l1(given: Any) -> float:
     """Return the share of L1 in a penalty, between 0 and 1."""
     if isinstance(given, str) and given in SHARES:
         return SHARES[given]
-    if isinstance(given, Real) and not isinstance(given, bool) and 0.0 <= float(given) <= 1.0:
-        return float(given)
+    valid = is_number(given) and 0 <= given <= 1
     kind = "'l1', 'l2', or the share of L1 in a mixture, a number between 0 and 1"
-    raise ValueError(f"penalty must be {kind}; got {given!r}.")
+    require(valid, "penalty", given, kind)
+    return float(given)
 
 
 @dataclass
