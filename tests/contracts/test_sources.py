@@ -30,6 +30,7 @@ from bochner.data import (
     scaled,
     shuffled,
 )
+from bochner.data.transforms.transform import checked_source
 
 N_ROWS, N_COLUMNS, SIZE = 103, 5, 20
 
@@ -73,6 +74,10 @@ SOURCES: dict[str, Callable[[str], DataSource]] = {
     "mapped array": lambda kind: mapped(array(kind), same),
     "mapped iterator": lambda kind: mapped(iterator(kind), same),
     "shuffled mapped array": lambda kind: shuffled(mapped(array(kind), same)),
+    "checked array": lambda kind: checked_source(array(kind), same),
+    "checked iterator": lambda kind: checked_source(iterator(kind), same),
+    "all rows of held-out array": lambda kind: hold_out(array(kind), 0.3, 20, 0).all_rows(),
+    "all rows of held-out iterator": lambda kind: hold_out(iterator(kind), 0.3, 20, 0).all_rows(),
     "held-out none of array": lambda kind: hold_out(array(kind), 0.0, 10, 0),
     "held-out none of iterator": lambda kind: hold_out(iterator(kind), 0.5, 0, 0),
 }

@@ -16,6 +16,7 @@ from bochner.data import (
     Batch,
     IteratorSource,
     PrincipalComponents,
+    RandomAccess,
     RowNormalization,
     Scaling,
     as_source,
@@ -27,7 +28,10 @@ from bochner.data import (
     scaled,
     shuffled,
 )
+from bochner.data.statistics import RowDigest, RowStatistics
 from bochner.data.transforms import transform as transform_module
+from bochner.data.transforms.scaling import Moments
+from bochner.data.transforms.transform import checked_source
 
 
 @pytest.fixture
@@ -435,6 +439,94 @@ def test_transforms_can_be_cloned(X, transform):
     np.testing.assert_array_equal(clone(transform).rows(X), transform.rows(X))
 
 
+# What one pass learns
+
+
+def labelled(X, sparse_rows=False):
+    y = np.where(X[:, 0] > 0, "oak", "ash")
+    return ArraySource(sparse(X) if sparse_rows else X, y, np.abs(X[:, 1]))
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_labels_moments_and_digest_are_learned_in_one_pass(X, sparse_rows):
+    inner, starts = labelled(X, sparse_rows), []
+
+    class Counted(RandomAccess):
+        n_columns, n_rows = inner.n_columns, inner.n_rows
+
+        def take(self, places):
+            starts.append(places.start == 0)
+            return inner.take(places)
+
+    rows = RowStatistics(Counted(), True, True, True)
+    assert sum(starts) == 0
+    assert rows.digest == RowStatistics(inner, wants_digest=True).digest
+    labels, counts = rows.labels
+    assert labels.tolist() == ["ash", "oak"]
+    assert counts.tolist() == [(X[:, 0] <= 0).sum(), (X[:, 0] > 0).sum()]
+    np.testing.assert_array_equal(rows.moments.mean, Moments.learn(inner).mean)
+    assert sum(starts) == 1
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_a_digest_is_of_the_rows_not_of_their_batches(X, sparse_rows):
+    def digest(source, size):
+        found = RowDigest()
+        for batch in source.batches(size):
+            found.add(batch)
+        return found.digest()
+
+    source = labelled(X, sparse_rows)
+    known = digest(source, 500)
+    assert digest(source, 7) == known
+    changed = np.array(X)
+    changed[490:, 1] += 1.0
+    assert digest(labelled(changed, sparse_rows), 500) != known
+    assert digest(ArraySource(source.rows.X, source.rows.y), 500) != known
+    assert digest(ArraySource(source.rows.X, None, source.rows.weight), 500) != known
+
+
+def test_a_digest_does_not_depend_on_the_dtype_of_labels(X):
+    def digest(y):
+        return RowStatistics(ArraySource(X, y), wants_digest=True).digest
+
+    y = X[:, 0] > 0
+    assert digest(y) == digest(y.astype(int)) == digest(y.astype(float)[:, None])
+    text = np.where(y, "oak", "ash")
+    assert digest(text) == digest(text.astype("U9")) == digest(text.astype(object))
+    assert len({digest(y), digest(text), digest(~y)}) == 3
+
+
+def test_rows_with_random_access_are_checked_once_and_streams_in_every_pass(X):
+    def seen(source, passes=3):
+        rows = []
+
+        def check(batch):
+            rows.extend(batch.index.tolist())
+            return batch
+
+        source = checked_source(source, check)
+        for pass_ in range(passes):
+            list((shuffled(source) if pass_ else source).batches(60, seed=1, pass_=pass_))
+        return np.bincount(rows)
+
+    assert (seen(ArraySource(X)) == 1).all()
+    assert (seen(IteratorSource([X[:200], X[200:]])) == 3).all()
+
+
+def test_a_row_that_was_refused_is_refused_again(X):
+    def check(batch):
+        if 3 in batch.index:
+            raise ValueError("row 3")
+        return batch
+
+    source = checked_source(ArraySource(X), check)
+    list(source.batches(500, start=1))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="row 3"):
+            list(source.batches(100))
+
+
 # Held-out rows
 
 
@@ -487,6 +579,16 @@ def test_a_stream_gives_the_held_out_rows_met_so_far(X):
     list(walk)
     assert 0 < len(first) < len(source.held_out())
     np.testing.assert_array_equal(first.index, source.held_out().index[: len(first)])
+
+
+@pytest.mark.parametrize("name", ["array", "list", "once"])
+def test_a_pass_over_all_rows_collects_the_held_out_ones(X, name):
+    source = hold_out(STREAMS[name](X), 0.2, 40, 9)
+    numbers, everything = source.numbers, source.all_rows()
+    assert sorted(everything.sample(50).index.tolist()) != []
+    assert walked(everything) == list(range(500))
+    np.testing.assert_array_equal(source.held_out().index, numbers)
+    np.testing.assert_array_equal(source.held_out().X, X[numbers])
 
 
 def test_held_out_rows_are_never_sampled(X):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import row_hash
 from bochner.data.batch import Batch
-from bochner.data.source import DataSource, RandomAccess, Stream
+from bochner.data.source import DataSource, RandomAccess, Stream, WrappedSource
 
 CHUNK_ROWS = 65_536
 
@@ -38,6 +39,8 @@ class HeldOutRule:
 
     def below(self, n_rows: int) -> NDArray[np.int64]:
         """Return the held-out row numbers below n_rows, in order."""
+        if self._bound == 0:
+            return self._numbers
         while self._counted < n_rows and len(self._numbers) < self.most:
             self._count(min(self._counted + CHUNK_ROWS, n_rows))
         return self._numbers[: np.searchsorted(self._numbers, n_rows)]
@@ -89,9 +92,19 @@ class HeldOut(DataSource):
         """The number of columns."""
         return self.source.n_columns
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The row numbers that are held out; a stream of unknown length may end before some."""
+        n_rows = self.source.n_rows
+        return self.rule.below(sys.maxsize if n_rows is None else n_rows)
+
     @abstractmethod
     def held_out(self) -> Batch | None:
         """Return the held-out rows in row order, None if there are none."""
+
+    @abstractmethod
+    def all_rows(self) -> DataSource:
+        """Return a source of all rows, whose passes also collect the held-out rows of a stream."""
 
 
 class HeldOutRows(HeldOut, RandomAccess):
@@ -116,6 +129,10 @@ class HeldOutRows(HeldOut, RandomAccess):
         """Return the held-out rows, read from the source."""
         return self.source.take(self._held) if len(self._held) > 0 else None
 
+    def all_rows(self) -> RandomAccess:
+        """Return the source: its held-out rows need not be collected."""
+        return self.source
+
     @property
     def _held(self) -> NDArray[np.int64]:
         return self.rule.below(self.source.n_rows)
@@ -137,11 +154,8 @@ class HeldOutStream(HeldOut, Stream):
     def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
         """Yield the remaining rows of the source's batches and collect the others."""
         for batch in self.source.batches(size, seed, pass_):
-            held = self.rule.among(batch.index)
-            if held.any():
-                self._collect(batch[held])
-                batch = batch[~held]
-            yield batch
+            held = self.collect(batch)
+            yield batch[~held] if held.any() else batch
 
     def sample(self, size: int, seed: int = 0) -> Batch:
         """Return the remaining rows of the source's sample."""
@@ -156,12 +170,32 @@ class HeldOutStream(HeldOut, Stream):
         rows = Batch.join(collected)
         return rows[np.argsort(rows.index)]
 
-    def _collect(self, held: Batch) -> None:
-        """Keep the rows that are new."""
-        known = [batch.index for batch in self._collected]
-        new = ~np.isin(held.index, np.concatenate(known)) if known else slice(None)
-        if len(fresh := held[new]) > 0:
-            self._collected.append(fresh)
+    def all_rows(self) -> DataSource:
+        """Return all rows of the source; a pass over them collects those that are held out."""
+        return CollectingStream(self)
+
+    def collect(self, batch: Batch) -> NDArray[np.bool_]:
+        """Return which rows of a batch are held out, and keep those that are new."""
+        held = self.rule.among(batch.index)
+        known = [rows.index for rows in self._collected]
+        new = held & ~np.isin(batch.index, np.concatenate(known)) if known else held
+        if new.any():
+            self._collected.append(batch[new])
+        return held
+
+
+class CollectingStream(WrappedSource):
+    """All rows of the source of a `HeldOutStream`, which collects its own as they are read."""
+
+    def __init__(self, rest: HeldOutStream) -> None:
+        super().__init__(rest.source)
+        self.rest = rest
+
+    def batches(self, size: int, seed: int = 0, pass_: int = 0, start: int = 0) -> Iterator[Batch]:
+        """Yield all rows."""
+        for batch in self.source.batches(size, seed, pass_, start):
+            self.rest.collect(batch)
+            yield batch
 
 
 def hold_out(source: DataSource, share: float, most: int, seed: int) -> HeldOut:

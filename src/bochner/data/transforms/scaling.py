@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.data.batch import Rows
+from bochner.data.batch import Batch, Rows
 from bochner.data.source import DataSource
 from bochner.data.transforms.transform import (
     Transform,
@@ -49,12 +48,10 @@ class Moments:
     @staticmethod
     def learn(source: DataSource) -> Moments:
         """Merge the moments of a source's batches, in order."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            parts = (Moments.of(batch.X) for batch in learning_batches(source) if len(batch) > 0)
-            first = next(parts, None)
-            if first is None:
-                raise ValueError("Learning from a source needs at least one row; it has none.")
-            return reduce(Moments.merge, parts, first)
+        sums = MomentSums()
+        for batch in learning_batches(source):
+            sums.add(batch)
+        return sums.total()
 
     def merge(self, other: Moments) -> Moments:
         """Return the moments of the rows of both."""
@@ -73,6 +70,27 @@ class Moments:
     def deviation(self) -> NDArray[np.float64]:
         """The standard deviation of each column, exactly 0 where the column is constant."""
         return np.where(self.low == self.high, 0.0, np.sqrt(self.scatter / self.count))
+
+
+class MomentSums:
+    """Merges the moments of batches, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._total: Moments | None = None
+
+    def add(self, batch: Batch) -> None:
+        """Merge the moments of a batch."""
+        if len(batch) == 0:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            new = Moments.of(batch.X)
+            self._total = new if self._total is None else self._total.merge(new)
+
+    def total(self) -> Moments:
+        """Return the moments of all rows so far."""
+        if self._total is None:
+            raise ValueError("Learning from a source needs at least one row; it has none.")
+        return self._total
 
 
 def _of_dense(X: Rows) -> Moments:
@@ -156,7 +174,11 @@ class Scaling(Transform, Validated):
             stay zeros. Constant columns have factor 1.
         """
         require_one_of("mode", mode, tuple(MODES))
-        moments = Moments.learn(source)
+        return cls.of(Moments.learn(source), mode)
+
+    @classmethod
+    def of(cls, moments: Moments, mode: Mode) -> Scaling:
+        """Return the scaling of columns with these moments."""
         with np.errstate(over="ignore", invalid="ignore"):
             location, width = MODES[mode](moments)
         require_finite(width)

@@ -112,6 +112,25 @@ class TransformedRows(TransformedSource, RandomAccess, Validated):
         return self.transform(self.source.take(places))
 
 
+class CheckedRows(TransformedRows):
+    """Rows with random access, of which each is checked the first time that it is taken.
+
+    They do not change between passes: arrays, rows stored in memory or in a temporary file.
+    """
+
+    def __init__(self, source: RandomAccess, check: Callable[[Batch], Batch]) -> None:
+        super().__init__(source, check)
+        self._is_checked = np.zeros(source.n_rows, bool)
+
+    def take(self, places: slice | NDArray[np.int64]) -> Batch:
+        """Return the rows at these positions; refuse those that the check refuses."""
+        if self._is_checked[places].all():
+            return self.source.take(places)
+        batch = super().take(places)
+        self._is_checked[places] = True
+        return batch
+
+
 class TransformedStream(TransformedSource):
     """A stream, transformed batch by batch."""
 
@@ -135,3 +154,14 @@ def mapped(source: DataSource, transform: Callable[[Batch], Batch]) -> Transform
     if isinstance(source, RandomAccess):
         return TransformedRows(source, transform)
     return TransformedStream(source, transform)
+
+
+def checked_source(source: DataSource, check: Callable[[Batch], Batch]) -> TransformedSource:
+    """Return a source whose rows are checked, by a function that raises or returns the batch.
+
+    Rows with random access are checked once. A stream is produced anew in each pass, from files
+    that may have changed, so each pass checks it.
+    """
+    if isinstance(source, RandomAccess):
+        return CheckedRows(source, check)
+    return TransformedStream(source, check)
