@@ -10,12 +10,14 @@ import bochner
 from golden.comparison import FOLDER, difference, read, this_platform
 from golden.stored_models import (
     MODELS,
+    TRAIN,
     gone_on,
     loaded_outcome,
     names_in,
     path_of,
     registered,
     stored,
+    targets,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -72,6 +74,17 @@ def test_a_stored_fit_that_is_saved_again_goes_on_to_the_same_end(name, tmp_path
     bochner.save(bochner.load(path_of(name)), tmp_path / "again")
     model = gone_on(bochner.load(tmp_path / "again"), RECORDED[name])
     assert_as_recorded(name, "gone on", model)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, one in RECORDED.items() if one["on"] == "fit" and one["data"] == "rows"]
+)
+def test_a_stored_fit_is_not_continued_on_other_rows(name):
+    known = RECORDED[name]
+    X, y = TRAIN["rows"].copy(), targets("rows", known["target"])
+    X[-1, 0] += 1.0
+    with pytest.raises(ValueError, match="checkpoint of a fit to other rows"):
+        bochner.load(path_of(name)).fit(X, y)
 
 
 def test_every_registered_class_is_in_a_stored_file():

@@ -12,10 +12,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from bochner import KernelClassifier, KernelRegressor
+from bochner.callbacks import History
 from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Logarithm, Ranks
-from bochner.estimators.fitting.resume import has_improved, larger_setup, solution_without_growth
+from bochner.estimators.fitting.fit import GrowingFit, SmallerFit
 from bochner.features import Binning, BinningBasis, Centers
 from bochner.kernels import Gaussian, Laplacian, Mapped, Stretched
 from bochner.solvers import State
@@ -460,6 +461,11 @@ def test_streams_learn_scales_from_their_first_rows():
     assert model.score(X, y) > 0.8
 
 
+def growing(**settings):
+    given = SimpleNamespace(**{"max_seconds": None, "tol": 0.02} | settings)
+    return GrowingFit(given, None, None, History(), 0.0, None, None)
+
+
 def test_grids_are_not_added_where_there_is_no_time_for_them():
     X, y = rows(3_500)
     settings = {"features": "binning", "random_state": 0}
@@ -470,26 +476,27 @@ def test_grids_are_not_added_where_there_is_no_time_for_them():
     setup, training = replace(free._setup, basis=basis), replace(free._training, levels=())
     progress = SimpleNamespace(seconds=seconds)
     solution = SimpleNamespace(training=training, progress=progress, reason=CONVERGED)
-    walk = SimpleNamespace(held_out=X, setup=setup, problem=SimpleNamespace(rows=len(X)))
-    assert larger_setup(walk, solution, 0.02, 2.9 * seconds, 0.0) is None
-    assert larger_setup(walk, solution, 0.02, 3.1 * seconds, 0.0) is not None
+    data = SimpleNamespace(held_out=X, setup=setup, problem=SimpleNamespace(rows=len(X)))
+    assert growing(max_seconds=2.9 * seconds)._larger(data, solution, 0.0) is None
+    assert growing(max_seconds=3.1 * seconds)._larger(data, solution, 0.0) is not None
     training.levels = ()
-    walk.problem.rows = 2 * 10**6  # too many for as many grids again
-    assert larger_setup(walk, solution, 0.02, None, 0.0) is None
+    data.problem.rows = 2 * 10**6  # too many for as many grids again
+    assert growing()._larger(data, solution, 0.0) is None
 
 
-def test_more_grids_are_taken_only_if_held_out_rows_gain():
+def test_more_grids_are_used_only_if_held_out_rows_gain():
     def solution(*losses, reason=CONVERGED):
-        looks = tuple(Evaluation(1, 1, loss) for loss in losses)
-        training = Training(State(0.0, 0.0, []), 1, evaluations=looks)
+        evaluations = tuple(Evaluation(1, 1, loss) for loss in losses)
+        training = Training(State(0.0, 0.0, []), 1, evaluations=evaluations)
         return Solution(None, training, reason, None)
 
     few = solution(0.5, 0.3)
-    assert has_improved(few.training, solution(0.6, 0.2).training)
-    assert not has_improved(few.training, solution(0.9, 0.4).training)
-    assert not has_improved(few.training, solution(reason=INTERRUPTED).training)
-    assert solution_without_growth(few, solution(0.9)) is few
-    assert solution_without_growth(few, solution(reason=INTERRUPTED)).reason is INTERRUPTED
+    assert solution(0.6, 0.2).training.best_loss < few.training.best_loss
+    assert not solution(0.9, 0.4).training.best_loss < few.training.best_loss
+    assert not solution(reason=INTERRUPTED).training.best_loss < few.training.best_loss
+    before = SmallerFit(None, few, History())
+    assert growing()._revert(before, solution(0.9))[1] is few
+    assert growing()._revert(before, solution(reason=INTERRUPTED))[1].reason is INTERRUPTED
 
 
 def test_scales_are_learned_by_default_where_all_is_open():

@@ -58,6 +58,11 @@ class Training(Validated):
         counts = (self.batch_size - 1, self.pass_, self.position, self.step, self.rows)
         require_sound(min(counts) >= 0, "its counts cannot be")
 
+    @property
+    def best_loss(self) -> float:
+        """The lowest mean loss on held-out rows so far, infinite before the first evaluation."""
+        return min((evaluation.loss for evaluation in self.evaluations), default=np.inf)
+
 
 @dataclass(frozen=True)
 class Solution:

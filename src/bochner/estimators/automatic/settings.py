@@ -18,10 +18,9 @@ from bochner.features.feature_map import categories_of, for_categories
 from bochner.kernels import Kernel
 from bochner.losses import Loss, deviations
 from bochner.solvers import AveragedGradient, Solver
-from bochner.stopping import NoImprovement, Passes, Seconds, Solved, Stop, Tolerance
+from bochner.stopping import MOST_PASSES, NoImprovement, Passes, Seconds, Solved, Stop, Tolerance
 
 EXPECTED_ERROR = 0.25  # of the variance, if no better estimate is known
-MOST_PASSES = 1_000  # if the user sets no limit and no other rule ends the fit
 
 
 def is_auto(given: Any) -> bool:
@@ -120,6 +119,11 @@ class FitSettings:
         """Return `early_stopping`; "auto" is False for a limit of passes or a closed form."""
         unneeded = self.max_passes is not None or not solver.tags.iterates
         return False if unneeded and is_auto(self.early_stopping) else self.early_stopping
+
+    def described(self, solver: Solver[Any]) -> str:
+        """Return as text the parameters by which the same rows and setup give the same fit."""
+        text = f"alpha={self.alpha}, fit_intercept={self.fit_intercept}, solver={solver}, "
+        return text + f"early_stopping={self.stops_early(solver)}"
 
     def stopping_rule(self, solver: Solver[Any], held_out: bool) -> Stop:
         """Return the stopping rule, with or without held-out rows."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bochner.callbacks import Callback, CheckpointCallback, History
 from bochner.compute.pool import thread_count
-from bochner.data import ArraySource, Batch, DataSource, Scaling, mapped
+from bochner.data import ArraySource, Batch, DataSource, Scaling
+from bochner.data.statistics import RowStatistics
 from bochner.estimators.automatic.plan import Costs, Plan, PlanInputs, make_plan
 from bochner.estimators.automatic.scales import (
     KernelTuning,
@@ -30,28 +31,28 @@ from bochner.estimators.automatic.settings import (
     default_loss,
     features_for_table,
     is_auto,
-    is_binning,
     loss_for_targets,
     text_taken_for_numbers,
     unscaled_columns,
 )
 from bochner.estimators.fitting.reporting import PassReporter, StopAsked
 from bochner.estimators.fitting.resume import (
-    drop_rows,
-    fingerprint,
-    has_improved,
     has_row_functions,
-    larger_setup,
+    is_same_fit,
     require_checkpoints,
     require_fixed_basis,
-    require_own_state,
     require_same_rows,
-    resume_on_new_rows,
-    resume_on_same_rows,
-    solution_without_growth,
-    training_on_larger_basis,
+    resumed,
 )
-from bochner.estimators.fitting.setup import Setup, TrainingData, alpha_for, holds_out
+from bochner.estimators.fitting.setup import (
+    FitRecord,
+    Preparation,
+    Setup,
+    TrainingData,
+    alpha_for,
+    fit_digest,
+    holds_out,
+)
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets
 from bochner.estimators.inputs.validation import (
@@ -61,50 +62,28 @@ from bochner.estimators.inputs.validation import (
 )
 from bochner.features import Centers, FeatureMap, prepare
 from bochner.kernels import Kernel, Precomputed
-from bochner.losses import Loss, Quadratic, Regression
-from bochner.problem import Expansion, Problem
-from bochner.solvers import AveragedGradient, Backfitting, Solver
-from bochner.solvers.binning.averaged_gradient import AveragedGradientState
+from bochner.losses import Loss
+from bochner.problem import Problem
+from bochner.solvers import Backfitting, Solver
 from bochner.stopping import OnePass
-from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, best_expansion, run
+from bochner.training.loop import (
+    INTERRUPTED,
+    Solution,
+    Training,
+    best_expansion,
+    initial_training,
+    run,
+)
 from bochner.training.progress import Progress, Reason
 from bochner.validation import seed_of
 
 UNFINISHED = Reason("it has not ended", converged=False)
-# On bins quantiles in the tails have few rows to go by; short steps that end early need no more.
-LEAST_RIDGE = 0.5
 NOMINAL_OUTPUTS = 4  # for expected times: the targets have not been read yet
 PILOT_ROWS, PILOT_SEED = 8_000, 0  # the same pilot for the same rows, whatever the seed of the fit
 FEW_CENTERS, MANY_CENTERS = 500, 2_000
 
 
 @dataclass(frozen=True)
-class FitRecord:
-    """What a fit leaves behind: the function, why it ended, and all that a later fit resumes from.
-
-    `seconds` is the time that an unfinished fit has taken.
-    """
-
-    setup: Setup
-    expansion: Expansion
-    training: Training | None
-    history: dict[str, list[Any]]
-    digest: bytes | None
-    plan: Plan
-    tuned: TunedKernel | None
-    reason: Reason | None = None
-    progress: Progress | None = None
-    unfinished: bool = False
-    seconds: float = 0.0
-
-    @property
-    def n_iter(self) -> int:
-        """The number of passes, the last one perhaps not finished."""
-        assert self.training is not None  # a fit has just made it
-        return self.training.pass_ + (self.training.position > 0)
-
-
-@dataclass
 class Fit:
     """One call of `fit` or `partial_fit` on checked rows.
 
@@ -112,10 +91,10 @@ class Fit:
     ----------
     settings : FitSettings
         The parameters of the estimator.
-    source : DataSource
-        The rows, checked, without missing numbers.
+    rows : RowStatistics
+        The rows, without missing numbers, and what a first pass over them learns.
     target_learner : TargetLearner
-        Reads the targets and codes them for a loss.
+        Learns how the targets are coded for a loss.
     classes : array-like or None
         All labels, if the caller gave them.
     table, names
@@ -131,7 +110,7 @@ class Fit:
     """
 
     settings: FitSettings
-    source: DataSource
+    rows: RowStatistics
     target_learner: TargetLearner
     classes: Any = None
     table: Table | None = None
@@ -140,27 +119,32 @@ class Fit:
     is_chunk: bool = False
     reporter: PassReporter = field(default_factory=PassReporter)
     model_of: Callable[[FitRecord], Any] | None = None
-    tuned: TunedKernel | None = field(default=None, init=False)
-    chosen: Plan | None = field(default=None, init=False)
 
     def run(self) -> FitRecord:
         """Fit until a stopping rule ends it."""
-        previous = self.previous
-        resumes = previous is not None and previous.unfinished
-        began = time.perf_counter() - (previous.seconds if resumes and previous else 0.0)
-        solver, setup, digest = self._prepare()
-        if resumes and previous is not None:
-            require_same_rows(digest, previous.digest)
-        if previous is not None and has_row_functions(setup.basis) and digest != previous.digest:
-            self.previous = previous = None  # other rows have other functions
-            solver, setup, digest = self._prepare()
-        prepared = time.perf_counter() - began
-        data = self.training_data(setup, solver)
-        training = None if previous is None else self._resumed(solver, data.problem, digest)
-        history = History() if previous is None else _copied(previous.history)
-        self.reporter.begin(self.settings.max_passes, setup.attributes)
-        growing = GrowingFit(self, solver, history, digest, began)
-        data, solution = growing.run(data, training, prepared)
+        previous, settings = self.previous, self.settings
+        began = time.perf_counter() - (0.0 if previous is None else previous.seconds)
+        prepared = self._prepare()
+        solver, setup = prepared.solver, prepared.setup
+        same = previous is not None and is_same_fit(prepared, previous, self.source, settings)
+        if previous is not None and previous.unfinished:
+            require_same_rows(same)
+        if previous is not None and has_row_functions(setup.basis) and not same:
+            return replace(self, previous=None).run()  # other rows have other functions
+        growing = GrowingFit(
+            settings,
+            setup.coded(self.source),
+            prepared,
+            _history_of(previous),
+            began,
+            self.reporter,
+            self.model_of,
+        )
+        ready = time.perf_counter() - began
+        data = growing.training_data(setup)
+        training = None if previous is None else resumed(previous, solver, data.problem, same)
+        self.reporter.begin(settings.max_passes, setup.attributes)
+        data, solution = growing.run(data, training, ready)
         if solution.training.last_pass is None:
             data = replace(data, setup=data.setup.calibrated(solution.expansion, data.held_out))
         if solver.tags.keeps_best and data.held_out is not None and solution.reason.converged:
@@ -169,121 +153,88 @@ class Fit:
         self.reporter.finish()
         # The progress holds a state whose rows may be dropped below.
         solution = replace(solution, progress=solution.progress.detached())
-        if solution.reason.converged and not self.settings.warm_start:
+        if solution.reason.converged and not settings.warm_start:
             plain = replace(data.problem, basis=data.setup.basis, rows=None)
-            drop_rows(solution.training, solver, plain)
-        record = self.record(data.setup_with_counts(), solution, history, digest)
+            _drop_rows(solution.training, solver, plain)
+        record = FitRecord.of(prepared, data.setup_with_counts(), solution, growing.history)
         data.problem.basis.clear_cache()
         return record
 
     def run_once(self) -> FitRecord:
         """Read the rows once, in their order, and learn from each batch (`partial_fit`)."""
-        previous = self.previous
-        solver, setup = self._prepare_chunk()
-        problem = setup.problem(
-            alpha_for(self.settings.alpha, solver, setup.loss, None),
-            self.settings.fit_intercept,
-            None,
-        )
-        training = None if previous is None else self._resumed(solver, problem, None)
+        previous, settings = self.previous, self.settings
+        prepared = self._prepare()
+        solver, setup = prepared.solver, prepared.setup
+        require_fixed_basis(setup)
+        alpha = alpha_for(settings.alpha, solver, setup.loss, None)
+        problem = setup.problem(alpha, settings.fit_intercept, None)
         passes = 0 if previous is None else previous.n_iter
+        training = None if previous is None else resumed(previous, solver, problem, False)
         if training is not None:
             training.pass_ = passes
-        history = History() if previous is None else _copied(previous.history)
+        history = _history_of(previous)
         solution = run(
             solver,
             problem,
-            mapped(self.source, setup),
+            setup.coded(self.source),
             stop=OnePass(passes),
-            callbacks=(history, *self.settings.all_callbacks()),
+            callbacks=(history, *settings.all_callbacks()),
             training=training,
         )
-        return self.record(setup, solution, history, None)
+        return FitRecord.of(prepared, setup, solution, history)
 
-    def plan(self) -> Plan:
+    def plan(self, tuned: TunedKernel | None = None) -> Plan:
         """Return features, solver and loss; those that were "auto" in an earlier fit stay."""
-        settings = self.settings
+        settings, source = self.settings, self.source
         before = None if self.previous is None else self.previous.setup
         features = before.features if before and is_auto(settings.features) else settings.features
         loss = before.loss if before and is_auto(settings.loss) else settings.loss
         scaled = self._tuning.learns_scales
-        kernel = self._kernel(features, scaled)
+        kernel = self._kernel(tuned, features, scaled)
         if isinstance(kernel, Precomputed):
-            require_square(self.source, self.is_chunk, settings.scale)
+            require_square(source, self.is_chunk, settings.scale)
         inputs = PlanInputs(
             self._costs(),
-            self.is_chunk or self.source.once,
+            self.is_chunk or source.once,
             bool(text_taken_for_numbers(self.table, kernel)),
             kernel,
             type(Loss.resolve("squared" if is_auto(loss) else loss)),
-            self.gain_of_centers,
+            partial(self.gain_of_centers, tuned),
             scaled=scaled,
             stops_early=self._ends_by_held_out_rows(),
             given=not is_auto(settings.kernel),
         )
-        if (left := self._seconds_left()) is not None:
+        if (left := self._seconds_left(tuned)) is not None:
             inputs = replace(inputs, seconds=min(inputs.seconds, left))
         plan = make_plan(features, settings.solver, inputs)
         cost = None if plan.cost is None else plan.cost.by(thread_count())
         return replace(plan, cost=cost, loss=default_loss(loss, plan.solver))
 
-    def record(
-        self,
-        setup: Setup,
-        solution: Solution,
-        history: History,
-        digest: bytes | None,
-    ) -> FitRecord:
-        """Return what the estimator keeps of a solution."""
-        state = solution.training.state
-        if isinstance(state, AveragedGradientState):
-            setup = replace(setup, binning=state.diagnostics(), rows_in_bins=None)
-        assert self.chosen is not None  # planned before anything was trained
-        return FitRecord(
-            setup,
-            solution.expansion,
-            solution.training,
-            history.columns,
-            digest,
-            self.chosen,
-            self.tuned,
-            solution.reason,
-            solution.progress,
-        )
+    @property
+    def source(self) -> DataSource:
+        """The rows."""
+        return self.rows.source
 
     # Before the first batch: tune, plan, set up.
 
-    def _prepare(self) -> tuple[Solver[Any], Setup, bytes | None]:
-        """Return solver, setup, and a digest of the rows with all that they are fitted by."""
-        previous, settings = self.previous, self.settings
-        self.tuned = self._tuning.run() if previous is None else previous.tuned
-        resumes = previous is not None and previous.unfinished
-        self.chosen = previous.plan if resumes and previous is not None else self.plan()
-        solver: Solver[Any] = Solver.resolve(self.chosen.solver)
-        setup = self._set_up(self.chosen)
-        if previous is None and self.source.n_rows is not None:
-            setup = setup.with_initial_size(self.source.n_rows, self._seconds_left())
-        text = f"alpha={settings.alpha}, fit_intercept={settings.fit_intercept}, solver={solver}, "
-        text += f"early_stopping={settings.stops_early(solver)}"
-        return solver, setup, fingerprint(self.source, setup, text)
+    def _prepare(self) -> Preparation:
+        previous = self.previous
+        tuned = self._tuning.run() if previous is None else previous.tuned
+        unfinished = previous if previous is not None and previous.unfinished else None
+        plan = self.plan(tuned) if unfinished is None else unfinished.plan
+        setup = self._set_up(plan, tuned)
+        if previous is None and not self.is_chunk and self.source.n_rows is not None:
+            setup = setup.with_initial_size(self.source.n_rows, self._seconds_left(tuned))
+        solver: Solver[Any] = Solver.resolve(plan.solver)
+        digest = fit_digest(self.rows.digest, self.settings.described(solver))
+        return Preparation(tuned, plan, solver, setup, digest)
 
-    def _prepare_chunk(self) -> tuple[Solver[Any], Setup]:
-        self.tuned = self._tuning.run() if self.previous is None else self.previous.tuned
-        self.chosen = self.plan()
-        solver: Solver[Any] = Solver.resolve(self.chosen.solver)
-        setup = self._set_up(self.chosen)
-        require_fixed_basis(setup)
-        return solver, setup
+    def _targets(self, loss: Loss) -> Targets:
+        return self.target_learner.learn(self.rows, self.classes, loss)
 
-    @cached_property
-    def _targets(self) -> Callable[[Loss], Targets]:
-        """The coding of the targets for a loss; the targets are read once."""
-        return self.target_learner.observe(self.source, self.classes)
-
-    @cached_property
     def _whole_scaling(self) -> Scaling:
-        """The scaling of all columns; the rows are read once for tuning and for the fit."""
-        return Scaling.learn(self.source, self.settings.scale)  # type: ignore[arg-type]
+        """Return the scaling of all columns."""
+        return Scaling.of(self.rows.moments, self.settings.scale)  # type: ignore[arg-type]
 
     @property
     def _tuning(self) -> KernelTuning:
@@ -292,19 +243,19 @@ class Fit:
             self.source,
             self.table,
             self.names,
-            targets=lambda loss: self._targets(loss),
-            scaling=lambda: self._whole_scaling,
+            self._targets,
+            self._whole_scaling,
             once=self.is_chunk or self.source.once,
         )
 
-    def _set_up(self, plan: Plan) -> Setup:
+    def _set_up(self, plan: Plan, tuned: TunedKernel | None) -> Setup:
         """Return what stays fixed in all later calls: the first fit's, or what these rows say."""
-        settings, tuned = self.settings, self.tuned
+        settings = self.settings
         loss: Loss = Loss.resolve(plan.loss)
-        kernel = self._kernel(plan.features)
+        kernel = self._kernel(tuned, plan.features)
         features = features_for_table(FeatureMap.resolve(plan.features), self.table, kernel)
-        asked = kernel if tuned is None else settings.kernel
-        recipe = f"kernel={asked}, loss={loss}, features={features}, scale={settings.scale!r}, "
+        given = kernel if tuned is None else settings.kernel
+        recipe = f"kernel={given}, loss={loss}, features={features}, scale={settings.scale!r}, "
         recipe += f"scales={describe_scales(settings.scales)}{self.target_learner.recipe}"
         if self.previous is not None:
             self.previous.setup.require_same_recipe(recipe)
@@ -326,13 +277,13 @@ class Fit:
         setup = Setup(seed, loss, kernel, features, basis, scaling, targets, recipe)
         return replace(setup, warping=warping)
 
-    def _kernel(self, features: Any, scaled: bool = False) -> Kernel:
+    def _kernel(self, tuned: TunedKernel | None, features: Any, scaled: bool = False) -> Kernel:
         """Return the kernel with its scales; "auto" depends on the features.
 
         A plan is made before scales are learned; these are most often those of a Laplacian.
         """
-        if self.tuned is not None:
-            return self.tuned.kernel
+        if tuned is not None:
+            return tuned.kernel
         auto = "laplacian" if scaled else default_kernel(features)
         kernel = auto if is_auto(self.settings.kernel) else self.settings.kernel
         return scaled_kernel(kernel, self.settings.scales).with_column_indices(self.names)
@@ -341,7 +292,7 @@ class Fit:
         if self.settings.scale is None:
             return None
         left = unscaled_columns(features, kernel, self.source.n_columns)
-        return self._whole_scaling.without(left)
+        return self._whole_scaling().without(left)
 
     def _costs(self) -> Costs | None:
         source = self.source
@@ -349,11 +300,10 @@ class Fit:
             return None
         return Costs(source.n_rows, source.n_columns, NOMINAL_OUTPUTS, self.settings.memory)
 
-    def _seconds_left(self) -> float | None:
+    def _seconds_left(self, tuned: TunedKernel | None) -> float | None:
         """Return what a search has left of the time limit, None without a limit."""
-        used = 0.0 if self.tuned is None else self.tuned.seconds
         limit = self.settings.max_seconds
-        return None if limit is None else max(limit - used, 0.0)
+        return None if limit is None else max(limit - (tuned.seconds if tuned else 0.0), 0.0)
 
     def _ends_by_held_out_rows(self) -> bool:
         """Whether held-out rows end the fit; a continued fit keeps the solver chosen by that."""
@@ -361,7 +311,7 @@ class Fit:
             return bool(self.previous.plan.solver == "backfitting")
         return holds_out(self.source, self.settings.stops_early(Backfitting()))
 
-    def gain_of_centers(self) -> float:
+    def gain_of_centers(self, tuned: TunedKernel | None = None) -> float:
         """Return by what share the loss on held-out rows falls from 500 to 2,000 centres.
 
         Two small machines are fitted to a sample.
@@ -369,20 +319,20 @@ class Fit:
         sample = self.source.sample(PILOT_ROWS, PILOT_SEED)
         if sample.y is None or (np.asarray(sample.y) == sample.y[0]).all():
             return 0.0  # nothing to learn from
-        few, many = (self._pilot_loss(sample, size) for size in (FEW_CENTERS, MANY_CENTERS))
+        few, many = (self._pilot_loss(tuned, sample, size) for size in (FEW_CENTERS, MANY_CENTERS))
         return 1.0 - many / few if few > 0 else 0.0
 
-    def _pilot_loss(self, sample: Batch, size: int) -> float:
+    def _pilot_loss(self, tuned: TunedKernel | None, sample: Batch, size: int) -> float:
         """Return the best loss on held-out rows of a sample, with so many centres."""
         X, scale = sample.X, self.settings.scale
-        warping = None if self.tuned is None else self.tuned.warping
+        warping = None if tuned is None else tuned.warping
         if warping is not None:
             if scale is not None:
                 X = Scaling.learn(ArraySource(X), scale).rows(X)  # type: ignore[arg-type]
             X, scale = warping.rows(X), None
         settings = replace(
             self.settings,
-            kernel=self._kernel(self.settings.features),
+            kernel=self._kernel(tuned, self.settings.features),
             loss="squared" if is_auto(self.settings.loss) else self.settings.loss,
             features=Centers(size),
             solver="nystroem",
@@ -396,78 +346,79 @@ class Fit:
             memory_budget=self.settings.memory,
             random_state=PILOT_SEED,
         )
-        source = ArraySource(X, sample.y, sample.weight)
         # The sample may lack a class, so classes have no weights here.
-        pilot = Fit(settings, source, self.target_learner.without_weights()).run()
+        learner = self.target_learner.without_weights()
+        source = ArraySource(X, sample.y, sample.weight)
+        # Nothing continues this fit, so that its rows need no digest.
+        rows = RowStatistics(source, learner.needs_labels, scale is not None)
+        pilot = Fit(settings, rows, learner).run()
         return float(min(loss for loss in pilot.history["held_out_loss"] if loss is not None))
 
-    # Training.
 
-    def training_data(
-        self,
-        setup: Setup,
-        solver: Solver[Any],
-        early_stopping: bool | str | None = None,
-        smaller: TrainingData | None = None,
-    ) -> TrainingData:
-        """Return the rows and the problem for a solver; `smaller` are those of a smaller basis."""
-        if early_stopping is None:
-            early_stopping = self.settings.stops_early(solver)
-        return TrainingData.for_solver(
-            self.source,
-            setup,
-            solver,
-            alpha=self._alpha(solver, setup.loss, self.source.n_rows),
-            intercept=self.settings.fit_intercept,
-            early_stopping=early_stopping,
-            memory=self.settings.memory,
-            smaller=smaller,
-        )
+@dataclass(frozen=True)
+class SmallerFit:
+    """Where a fit stood before its basis grew."""
 
-    def _alpha(self, solver: Solver[Any], loss: Loss, rows: int | None) -> Any:
-        """Return alpha as it was given, or the learned ridge for kernel ridge regression."""
-        numbers = isinstance(loss, Quadratic | Regression)
-        ridge = solver.tags.takes_ridge and numbers and is_auto(self.settings.alpha)
-        if self.tuned is None or rows is None or not ridge:
-            return self.settings.alpha
-        swept = isinstance(loss, Quadratic) or isinstance(solver, Backfitting)
-        assert self.chosen is not None  # planned before anything was trained
-        open_tails = is_binning(self.chosen.features) and not swept
-        least = LEAST_RIDGE if open_tails else 0.0
-        return max(self.tuned.ridge, least) * loss.typical_curvature / rows
-
-    def _resumed(self, solver: Solver[Any], problem: Problem, digest: bytes | None) -> Training:
-        """Return the record from which the earlier fit continues on these rows."""
-        previous = self.previous
-        assert previous is not None
-        training = previous.training
-        assert training is not None  # the estimator refuses to continue without
-        counts = previous.setup.rows_in_bins
-        if counts is not None and isinstance(solver, AveragedGradient):
-            state = solver.continue_from(problem, previous.expansion, counts)
-            return Training(state, batch_size(solver, problem, state), rows=training.rows)
-        require_own_state(solver, training.state)
-        if digest is not None and digest == previous.digest:
-            return resume_on_same_rows(training, solver, problem)
-        return resume_on_new_rows(training, solver, problem)
+    data: TrainingData
+    solution: Solution
+    history: History
 
 
 @dataclass
 class GrowingFit:
     """The runs of one fit, of which several are needed where the basis grows.
 
-    While a larger basis has yet to prove better, the fit stands where the smaller one had ended:
-    `smaller` and `smaller_history` are the data, the solution and the history of then. `began` is
-    by `time.perf_counter`.
+    Parameters
+    ----------
+    settings : FitSettings
+        The parameters of the estimator.
+    coded : DataSource
+        The rows by `Setup.coded`.
+    prepared : Preparation
+        What was chosen before the first batch.
+    history : History
+        Gets a line for each batch of all runs.
+    began : float
+        When the fit began, by `time.perf_counter`.
+    reporter, model_of
+        As in `Fit`.
+    smaller : SmallerFit or None
+        The result to return to, while a larger basis has yet to prove better.
     """
 
-    fit: Fit
-    solver: Solver[Any]
+    settings: FitSettings
+    coded: DataSource
+    prepared: Preparation
     history: History
-    digest: bytes | None
     began: float
-    smaller: tuple[TrainingData, Solution] | None = None
-    smaller_history: History | None = None
+    reporter: PassReporter
+    model_of: Callable[[FitRecord], Any] | None
+    smaller: SmallerFit | None = None
+
+    @property
+    def solver(self) -> Solver[Any]:
+        """The solver."""
+        return self.prepared.solver
+
+    def training_data(
+        self,
+        setup: Setup,
+        early_stopping: bool | str | None = None,
+        smaller: TrainingData | None = None,
+    ) -> TrainingData:
+        """Return rows and problem for the solver; `smaller` are those of a smaller basis."""
+        if early_stopping is None:
+            early_stopping = self.settings.stops_early(self.solver)
+        return TrainingData.for_solver(
+            self.coded,
+            setup,
+            self.solver,
+            alpha=self.prepared.alpha(self.settings.alpha, self.coded.n_rows),
+            intercept=self.settings.fit_intercept,
+            early_stopping=early_stopping,
+            memory=self.settings.memory,
+            smaller=smaller,
+        )
 
     def run(
         self, data: TrainingData, training: Training | None, since: float
@@ -476,16 +427,14 @@ class GrowingFit:
         solution = self._train(data, training)
         while (larger := self._larger(data, solution, since)) is not None:
             since = solution.progress.seconds
-            self.smaller, self.smaller_history = (data, solution), _copied(self.history.columns)
+            self.smaller = SmallerFit(data, solution, _copied(self.history.columns))
             try:
-                data = self.fit.training_data(larger, self.solver, smaller=data)
+                data = self.training_data(larger, smaller=data)
             except KeyboardInterrupt:  # what was learned with fewer functions is not lost
-                return self.smaller[0], replace(solution, reason=INTERRUPTED)
-            after = self._train(
-                data, training_on_larger_basis(solution.training, self.solver, data)
-            )
-            if not has_improved(solution.training, after.training):
-                return self._revert(after)
+                return self.smaller.data, replace(solution, reason=INTERRUPTED)
+            after = self._train(data, self._on_larger_basis(data, solution.training))
+            if not after.training.best_loss < solution.training.best_loss:
+                return self._revert(self.smaller, after)
             solution, self.smaller = after, None
         return data, solution
 
@@ -494,7 +443,7 @@ class GrowingFit:
 
         An interrupted pass is continued, a finished one is not repeated.
         """
-        every = self.fit.training_data(data.setup, self.solver, early_stopping=False)
+        every = self.training_data(data.setup, early_stopping=False)
         every, self.smaller = every.with_basis(data.problem.basis), None
         training = solution.training
         if training.last_pass is None:
@@ -511,37 +460,61 @@ class GrowingFit:
         return last if last.reason is INTERRUPTED else replace(last, reason=solution.reason)
 
     def _train(self, data: TrainingData, training: Training | None) -> Solution:
-        rule = self.fit.settings.stopping_rule(self.solver, data.held_out is not None)
+        rule = self.settings.stopping_rule(self.solver, data.held_out is not None)
         return run(
             self.solver,
             data.problem,
             data.source,
-            stop=rule | StopAsked(self.fit.reporter),
-            callbacks=(self.history, self.fit.reporter, *self._callbacks(data)),
+            stop=rule | StopAsked(self.reporter),
+            callbacks=(self.history, self.reporter, *self._callbacks(data)),
             held_out=data.held_out,
             training=training,
             used=time.perf_counter() - self.began,
         )
 
     def _larger(self, data: TrainingData, solution: Solution, since: float) -> Setup | None:
-        if solution.training.last_pass is not None:  # that came after all growth
-            return None
-        settings = self.fit.settings
-        return larger_setup(data, solution, settings.tol, settings.max_seconds, since)
+        """Return a setup with a larger basis if the last growth was worth it and time is left.
 
-    def _revert(self, after: Solution) -> tuple[TrainingData, Solution]:
-        """Return to what was learned with fewer functions."""
-        assert self.smaller is not None  # there were fewer
-        data, solution = self.smaller
-        if after.reason is INTERRUPTED and self.smaller_history is not None:
-            self.history.columns = self.smaller_history.columns
-        return data, solution_without_growth(solution, after)
+        The last growth started `since` seconds after the fit; the next, twice as large, takes twice
+        as long.
+        """
+        training, seconds = solution.training, solution.progress.seconds
+        if data.held_out is None or not solution.reason.converged:
+            return None
+        if training.last_pass is not None:  # that came after all growth
+            return None
+        most, tol = self.settings.max_seconds, self.settings.tol
+        if most is not None and seconds + 2 * (seconds - since) > most:
+            return None
+        if training.levels and training.best_loss > (1 - tol) * training.levels[-1]:
+            return None
+        return data.setup.with_larger_basis(data.problem.rows)
+
+    def _on_larger_basis(self, data: TrainingData, training: Training) -> Training:
+        """Return the record for more functions on the same rows, which starts from zero weights.
+
+        Weights of fewer functions are no help: they fit noise that the larger basis would not, so
+        that held-out rows end the fit later and with a higher loss.
+        """
+        larger = initial_training(self.solver, data.problem, data.source)
+        past = {name: getattr(training, name) for name in ("pass_", "step", "rows")}
+        return replace(larger, **past, levels=(*training.levels, training.best_loss))
+
+    def _revert(self, before: SmallerFit, after: Solution) -> tuple[TrainingData, Solution]:
+        """Return to fewer functions, after more did not help or were interrupted."""
+        solution = before.solution
+        if after.reason is INTERRUPTED:
+            self.history.columns = before.history.columns
+            return before.data, replace(solution, reason=INTERRUPTED)
+        # A growth that did not help is not tried again.
+        solution.training.levels += (solution.training.best_loss,)
+        return before.data, solution
 
     def _callbacks(self, data: TrainingData) -> list[Callback]:
         """Return the user's callbacks; one that saves checkpoints is given models to save."""
-        given = self.fit.settings.all_callbacks()
+        given = self.settings.all_callbacks()
         if any(isinstance(one, CheckpointCallback) for one in given):
-            require_checkpoints(self.digest, data.setup)
+            require_checkpoints(self.prepared)
         return [
             partial(self._offer, one, data) if isinstance(one, CheckpointCallback) else one
             for one in given
@@ -552,25 +525,33 @@ class GrowingFit:
 
     def _unfinished(self, data: TrainingData, progress: Progress) -> Any:
         """Return a model that resumes from here when it is fitted."""
-        training, history, setup = progress.training, self.history, data.setup
-        if self.smaller is not None and not has_improved(self.smaller[1].training, training):
-            assert self.smaller_history is not None  # they were stored together
-            setup, history = self.smaller[0].setup, self.smaller_history
-            training, expansion = self.smaller[1].training, self.smaller[1].expansion
+        training, history, setup, before = progress.training, self.history, data.setup, self.smaller
+        if before is not None and not training.best_loss < before.solution.training.best_loss:
+            setup, history = before.data.setup, before.history
+            training, expansion = before.solution.training, before.solution.expansion
         else:
             expansion = best_expansion(self.solver, data.problem, training.state)
         memo = None if training.memo is None else replace(training.memo, code=None)
-        solution = Solution(
-            expansion, replace(training, memo=memo), UNFINISHED, progress.detached()
-        )
+        training = replace(training, memo=memo)
+        solution = Solution(expansion, training, UNFINISHED, progress.detached())
         setup = replace(setup, rows_in_bins=None)
-        record = self.fit.record(setup, solution, history, self.digest)
+        record = FitRecord.of(self.prepared, setup, solution, history)
         used = time.perf_counter() - self.began
-        assert self.fit.model_of is not None  # only an estimator's fit has checkpoints
-        return self.fit.model_of(replace(record, unfinished=True, seconds=used))
+        assert self.model_of is not None  # only an estimator's fit has checkpoints
+        return self.model_of(replace(record, unfinished=True, seconds=used))
+
+
+def _history_of(previous: FitRecord | None) -> History:
+    return History() if previous is None else _copied(previous.history)
 
 
 def _copied(columns: dict[str, list[Any]]) -> History:
     history = History()
     history.columns = {name: list(values) for name, values in columns.items()}
     return history
+
+
+def _drop_rows(training: Training, solver: Solver[Any], problem: Problem) -> None:
+    """Drop what the record holds for each row: a model file should not grow with the data."""
+    training.state = solver.on_new_rows(problem, training.state)
+    training.memo, training.forgotten = None, True

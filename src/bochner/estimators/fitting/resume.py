@@ -1,10 +1,8 @@
-"""What a fit continues from, on the same rows, on others or with more functions; fingerprints."""
+"""What a fit continues from, on the same rows or on others, and what it refuses to."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -13,25 +11,46 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.pool import each_tile
 from bochner.data import Batch, DataSource, RandomAccess
-from bochner.estimators.automatic.settings import is_auto
-from bochner.estimators.fitting.setup import Setup, TrainingData
+from bochner.estimators.automatic.settings import FitSettings, is_auto
+from bochner.estimators.fitting.setup import DIGEST_VERSION, FitRecord, Preparation, Setup
 from bochner.features import Basis, BinningBasis, CenterBasis, Centers
 from bochner.kernels import Precomputed
 from bochner.problem import Expansion, Problem
-from bochner.solvers import Solver, State
-from bochner.training.loop import INTERRUPTED, Solution, Training, batch_size, initial_training
+from bochner.solvers import AveragedGradient, Solver, State
+from bochner.training.loop import Training, batch_size
 
-HASHED_ROWS = 16_384  # at a time
-HASHED_BYTES = 1 << 20  # by one thread
+HASHED_ROWS, HASHED_BYTES = 16_384, 1 << 20  # at a time, in digests of the first version
 MOST_USED = 0.5  # of the bins: a model that uses fewer is saved without the others
 
 
-def resume_on_same_rows(training: Training, solver: Solver[Any], problem: Problem) -> Training:
-    """Return a copy of the record; what it has dropped of the rows is computed again."""
+def is_same_fit(
+    prepared: Preparation, previous: FitRecord, source: DataSource, settings: FitSettings
+) -> bool:
+    """Whether rows and settings are those of an earlier fit, perhaps by an earlier version."""
+    now, before = prepared.digest, previous.digest
+    if now is None or before is None:
+        return False
+    if before.startswith(DIGEST_VERSION):
+        return now == before
+    return before == _first_version(source, previous.setup, settings.described(prepared.solver))
+
+
+def resumed(
+    previous: FitRecord, solver: Solver[Any], problem: Problem, same_rows: bool
+) -> Training:
+    """Return the record from which an earlier fit continues, on the same rows or on others."""
+    training = previous.training
+    assert training is not None  # the estimator refuses to continue without
+    counts = previous.setup.rows_in_bins
+    if counts is not None and isinstance(solver, AveragedGradient):
+        state = solver.continue_from(problem, previous.expansion, counts)
+        return Training(state, batch_size(solver, problem, state), rows=training.rows)
+    require_own_state(solver, training.state)
+    if not same_rows:
+        return resume_on_new_rows(training, solver, problem)
     training = deepcopy(training)
-    if training.forgotten:
+    if training.forgotten:  # what it has dropped of the rows is computed again
         training.state = solver.on_new_rows(problem, training.state)
         training.forgotten = False
     return training
@@ -47,12 +66,6 @@ def resume_on_new_rows(training: Training, solver: Solver[Any], problem: Problem
     training.memo, training.evaluations, training.forgotten = None, (), False
     training.last_pass = None
     return training
-
-
-def drop_rows(training: Training, solver: Solver[Any], problem: Problem) -> None:
-    """Drop what the record holds for each row: a model file should not grow with the data."""
-    training.state = solver.on_new_rows(problem, training.state)
-    training.memo, training.forgotten = None, True
 
 
 def without_unused_bins(
@@ -116,9 +129,9 @@ def require_own_state(solver: Solver[Any], state: State) -> None:
         )
 
 
-def require_same_rows(digest: bytes | None, before: bytes | None) -> None:
+def require_same_rows(same: bool) -> None:
     """Refuse to resume a checkpoint on other rows, or by other settings, than it was made."""
-    if digest is None or digest != before:
+    if not same:
         raise ValueError(
             "This is a checkpoint of a fit to other rows or by other settings, and cannot go on "
             "with these. Give the same rows in the same order and the same parameters, or begin "
@@ -126,112 +139,37 @@ def require_same_rows(digest: bytes | None, before: bytes | None) -> None:
         )
 
 
-def require_checkpoints(digest: bytes | None, setup: Setup) -> None:
+def require_checkpoints(prepared: Preparation) -> None:
     """Refuse to save a fit that no later one could resume."""
-    if isinstance(setup.kernel, Precomputed):
+    if isinstance(prepared.setup.kernel, Precomputed):
         raise ValueError("Fits to a precomputed kernel have no checkpoints: save the fitted model.")
-    if digest is None:
+    if prepared.digest is None:
         raise ValueError(
             "Checkpoints need rows that can be read again; got some that can be read only once. "
             "Leave the checkpoint out of callbacks, or give rows as an array or a file."
         )
 
 
-def fingerprint(source: DataSource, setup: Setup, settings: str) -> bytes | None:
-    """Return a digest of rows, coded targets, weights and settings, None for rows read only once.
+def _first_version(source: DataSource, setup: Setup, settings: str) -> bytes:
+    """Return the digest of rows, coded targets, weights and settings that earlier versions stored.
 
-    All rows are digested where the source has random access, else a sample. The two differ: they
-    are shuffled in other ways.
+    All rows are digested where the source has random access, else a sample.
     """
-    if source.once:
-        return None
     every_row = isinstance(source, RandomAccess)
     known = repr((source.n_rows, source.n_columns, settings, every_row))
     digest = hashlib.blake2b(known.encode())
     batches = source.batches(HASHED_ROWS) if every_row else [source.sample(HASHED_ROWS, setup.seed)]
     for batch in batches:
         for array in _arrays(batch, setup):
-            digest.update(_digest(np.ascontiguousarray(array)))
+            rows = max(1, HASHED_BYTES // max(1, array.nbytes // len(array)))
+            for top in range(0, len(array), rows):
+                digest.update(hashlib.blake2b(array[top : top + rows].data).digest())
     return digest.digest()
-
-
-def _digest(array: NDArray[Any]) -> bytes:
-    """Return the digests of blocks of rows, joined: threads share the blocks."""
-    rows = max(1, HASHED_BYTES // max(1, array.nbytes // len(array)))
-    found = [b""] * -(-len(array) // rows)
-
-    def work(top: int, bottom: int) -> None:
-        found[top // rows] = hashlib.blake2b(array[top:bottom].data).digest()
-
-    each_tile(work, len(array), rows)
-    return b"".join(found)
 
 
 def _arrays(batch: Batch, setup: Setup) -> list[NDArray[Any]]:
     X = batch.X
     rows = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
     coded = setup.targets(batch)
-    return [part for part in (*rows, coded.y, coded.weight) if part is not None and part.size > 0]
-
-
-@contextmanager
-def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Restore the attributes of an estimator if the block fails."""
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
-
-
-def training_on_larger_basis(
-    training: Training, solver: Solver[Any], data: TrainingData
-) -> Training:
-    """Return the record for more functions on the same rows, which starts from zero weights.
-
-    Weights of fewer functions are no help: they fit noise that the larger basis would not, so that
-    held-out rows end the fit later and with a higher loss.
-    """
-    larger = initial_training(solver, data.problem, data.source)
-    past = {name: getattr(training, name) for name in ("pass_", "step", "rows")}
-    return replace(larger, **past, levels=(*training.levels, _best_loss(training)))
-
-
-def larger_setup(
-    data: TrainingData, solution: Solution, tol: float, most_seconds: float | None, since: float
-) -> Setup | None:
-    """Return a setup with a larger basis if the last growth was worth it and time is left.
-
-    The last growth started `since` seconds after the fit; the next, twice as large, takes twice as
-    long.
-    """
-    training, seconds = solution.training, solution.progress.seconds
-    if data.held_out is None or not solution.reason.converged:
-        return None
-    if most_seconds is not None and seconds + 2 * (seconds - since) > most_seconds:
-        return None
-    if training.levels and _best_loss(training) > (1 - tol) * training.levels[-1]:
-        return None
-    return data.setup.with_larger_basis(data.problem.rows)
-
-
-def solution_without_growth(before: Solution, after: Solution) -> Solution:
-    """Return the solution with fewer functions, after more did not help or were interrupted.
-
-    A growth that did not help is not tried again.
-    """
-    if after.reason is INTERRUPTED:
-        return replace(before, reason=INTERRUPTED)
-    before.training.levels += (_best_loss(before.training),)
-    return before
-
-
-def has_improved(before: Training, after: Training) -> bool:
-    """Whether the best loss on held-out rows is lower after a growth than before it."""
-    return _best_loss(after) < _best_loss(before)
-
-
-def _best_loss(training: Training) -> float:
-    return min((evaluation.loss for evaluation in training.evaluations), default=np.inf)
+    parts = (part for part in (*rows, coded.y, coded.weight) if part is not None)
+    return [np.ascontiguousarray(part) for part in parts if part.size > 0]

@@ -1,7 +1,8 @@
-"""Setup and TrainingData: what is fixed before the first batch, and rows in the solver's form."""
+"""The records of a fit: its setup, rows in the solver's form, and what it leaves behind."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bochner.callbacks import History
 from bochner.data import (
     Batch,
     DataSource,
@@ -20,6 +22,10 @@ from bochner.data import (
     mapped,
     shuffled,
 )
+from bochner.data.transforms.transform import checked_source
+from bochner.estimators.automatic.plan import Plan
+from bochner.estimators.automatic.scales import TunedKernel
+from bochner.estimators.automatic.settings import is_auto, is_binning
 from bochner.estimators.fitting.calibration import UNCALIBRATED, Calibration, is_likelihood
 from bochner.estimators.inputs.targets import Labels, Targets
 from bochner.estimators.inputs.validation import in_single_precision
@@ -33,15 +39,21 @@ from bochner.features import (
 )
 from bochner.features.feature_map import GrowingFeatureMap
 from bochner.kernels import Kernel
-from bochner.losses import Loss
+from bochner.losses import Loss, Quadratic, Regression
 from bochner.problem import Expansion, Problem
 from bochner.records import Validated, require_sound
-from bochner.solvers import Solver
+from bochner.solvers import Backfitting, Solver
+from bochner.solvers.binning.averaged_gradient import AveragedGradientState
+from bochner.training.loop import Solution, Training
+from bochner.training.progress import Progress, Reason
 
+DIGEST_VERSION = b"rows and settings, version 2:"  # the first version had no such beginning
 HELD_OUT_SHARE = 0.1
 MOST_HELD_OUT = 2_500
 FEWEST_ROWS_TO_HOLD_OUT = 1_000
 READ_ROWS = 16_384  # at a time
+# On bins quantiles in the tails depend on few rows; short steps that end early need no more.
+LEAST_RIDGE = 0.5
 
 
 def require_columns(basis: Basis, scaling: Scaling | None) -> None:
@@ -98,9 +110,9 @@ class Setup(RowCoding, Validated):
         inside = columns is None or all(0 <= place < columns for place in maps)
         require_sound(inside, "it maps a column that is not there")
 
-    def rows(self, X: Any) -> Any:
-        """Return rows as the basis takes them: scaled, warped, within single precision."""
-        return in_single_precision(super().rows(X))
+    def coded(self, source: DataSource) -> DataSource:
+        """Return the rows as the basis takes them, in single precision, and coded targets."""
+        return checked_source(mapped(source, self), _in_single_precision)
 
     def problem(self, alpha: float, intercept: bool, rows: int | None) -> Problem:
         """Return what is minimised over so many rows (None: unknown)."""
@@ -175,7 +187,7 @@ class TrainingData:
     @classmethod
     def for_solver(
         cls,
-        source: DataSource,
+        coded: DataSource,
         setup: Setup,
         solver: Solver[Any],
         *,
@@ -187,26 +199,29 @@ class TrainingData:
     ) -> TrainingData:
         """Hold rows out if `early_stopping` says so; shuffle the others, or encode them all.
 
-        `smaller` are the data of the same rows and solver on the basis that `setup` enlarges: only
-        the new part of the codes is computed.
+        `coded` are the rows and targets by `Setup.coded`. `smaller` are the data of the same rows
+        and solver on the basis that `setup` enlarges: only the new part of the codes is computed.
         """
-        rest = split(source, early_stopping, setup.seed)
-        held_out = held_out_rows(rest, setup) if isinstance(rest, HeldOut) else None
+        rest = split(coded, early_stopping, setup.seed)
 
         def problem(rows: int | None) -> Problem:
             return setup.problem(alpha_for(alpha, solver, setup.loss, rows), intercept, rows)
 
-        posed = problem(source.n_rows)
+        posed = problem(coded.n_rows)
         solver.check(posed)
         basis = solver.prepare_basis(posed, memory)
         if solver.tags.access == "shuffled":
-            rest = mapped(shuffled(rest) if isinstance(rest, RandomAccess) else rest, setup)
+            held_out = held_out_rows(rest)
+            rest = shuffled(rest) if isinstance(rest, RandomAccess) else rest
             return cls(setup, replace(posed, basis=basis), rest, held_out)
-        left_out = None if held_out is None else held_out.index
+        rows, left_out = rest, None
+        if isinstance(rest, HeldOut):
+            rows, left_out = rest.all_rows(), rest.numbers
         size = solver.rows_per_batch(posed)
         before = None if smaller is None else smaller.source
         known = before if isinstance(before, EncodedRows) else None
-        encoded = EncodedRows(mapped(source, setup), basis, size, memory, left_out, smaller=known)
+        encoded = EncodedRows(rows, basis, size, memory, left_out, smaller=known)
+        held_out = held_out_rows(rest)  # of a stream, the pass that encoded it has collected them
         setup = replace(setup, basis=encoded.basis.for_prediction)
         return cls(setup, replace(problem(encoded.n_rows), basis=encoded.basis), encoded, held_out)
 
@@ -223,6 +238,86 @@ class TrainingData:
         for batch in encoded.batches():
             basis.count(batch.X, rows)
         return replace(self.setup, binning=BinningDiagnostics.of(basis, rows), rows_in_bins=rows)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """All that is known before the first batch; `digest` identifies the rows and the settings."""
+
+    tuned: TunedKernel | None
+    plan: Plan
+    solver: Solver[Any]
+    setup: Setup
+    digest: bytes | None
+
+    def alpha(self, given: Any, rows: int | None) -> Any:
+        """Return alpha as it was given, or the learned ridge for kernel ridge regression."""
+        loss, solver = self.setup.loss, self.solver
+        numbers = isinstance(loss, Quadratic | Regression)
+        ridge = solver.tags.takes_ridge and numbers and is_auto(given)
+        if self.tuned is None or rows is None or not ridge:
+            return given
+        swept = isinstance(loss, Quadratic) or isinstance(solver, Backfitting)
+        open_tails = is_binning(self.plan.features) and not swept
+        least = LEAST_RIDGE if open_tails else 0.0
+        return max(self.tuned.ridge, least) * loss.typical_curvature / rows
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """What a fit leaves behind: the function, why it ended, and all that a later fit resumes from.
+
+    `seconds` is the time that an unfinished fit has taken.
+    """
+
+    setup: Setup
+    expansion: Expansion
+    training: Training | None
+    history: dict[str, list[Any]]
+    digest: bytes | None
+    plan: Plan
+    tuned: TunedKernel | None
+    reason: Reason | None = None
+    progress: Progress | None = None
+    unfinished: bool = False
+    seconds: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        prepared: Preparation,
+        setup: Setup,
+        solution: Solution,
+        history: History,
+    ) -> FitRecord:
+        """Return what an estimator keeps of a solution."""
+        state = solution.training.state
+        if isinstance(state, AveragedGradientState):
+            setup = replace(setup, binning=state.diagnostics(), rows_in_bins=None)
+        return cls(
+            setup,
+            solution.expansion,
+            solution.training,
+            history.columns,
+            prepared.digest,
+            prepared.plan,
+            prepared.tuned,
+            solution.reason,
+            solution.progress,
+        )
+
+    @property
+    def n_iter(self) -> int:
+        """The number of passes, the last one perhaps not finished."""
+        assert self.training is not None  # a fit has just made it
+        return self.training.pass_ + (self.training.position > 0)
+
+
+def fit_digest(rows: bytes | None, settings: str) -> bytes | None:
+    """Return a digest of rows and settings by the digest of the rows, None if there is none."""
+    if rows is None:
+        return None
+    return DIGEST_VERSION + hashlib.blake2b(rows + settings.encode()).digest()
 
 
 def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, rows: int | None) -> float:
@@ -251,9 +346,11 @@ def split(source: DataSource, early_stopping: bool | str, seed: int) -> DataSour
     return hold_out(source, share, MOST_HELD_OUT, seed)
 
 
-def held_out_rows(source: HeldOut, setup: Setup) -> Batch:
-    """Return the held-out rows, transformed and coded; a stream is read to collect them."""
-    if not isinstance(source, RandomAccess):
+def held_out_rows(source: DataSource) -> Batch | None:
+    """Return the held-out rows, None if none are to be; a stream is read if none is collected."""
+    if not isinstance(source, HeldOut):
+        return None
+    if not isinstance(source, RandomAccess) and source.held_out() is None:
         for _ in source.batches(READ_ROWS):
             met = source.held_out()
             if met is not None and len(met) >= MOST_HELD_OUT:
@@ -263,13 +360,17 @@ def held_out_rows(source: HeldOut, setup: Setup) -> Batch:
         raise ValueError(
             "There are too few rows to hold a tenth of them out. Give early_stopping=False."
         )
-    rows = setup(rows)
     if rows.weight is not None and not rows.weight.any():
         raise ValueError(
             "All held-out rows have weight 0, so there is nothing to judge by. Give "
             "early_stopping=False, or leave such rows out."
         )
     return rows
+
+
+def _in_single_precision(batch: Batch) -> Batch:
+    in_single_precision(batch.X)
+    return batch
 
 
 def _padded(weights: NDArray[Any], size: int) -> NDArray[Any]:

@@ -18,7 +18,6 @@ from bochner.compute.random.counter_based import Random
 from bochner.estimators.automatic.scales import scaled_kernel
 from bochner.estimators.automatic.settings import default_kernel, is_auto
 from bochner.estimators.fitting.reporting import warn_of_limits, warn_of_unseen_rows
-from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.gaussian_process.fit import (
     FittedProcess,
     fit_process,
@@ -29,7 +28,12 @@ from bochner.estimators.gaussian_process.fit import (
 from bochner.estimators.gaussian_process.options import ProcessOptions
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, prepare_setup
 from bochner.estimators.inputs.schemas import concatenated
-from bochner.estimators.inputs.validation import InputValidation, NumericRegressor, is_stream
+from bochner.estimators.inputs.validation import (
+    InputValidation,
+    NumericRegressor,
+    is_stream,
+    unchanged_on_error,
+)
 from bochner.features import Basis, FeatureMap
 from bochner.kernels import Kernel
 from bochner.posterior import FeatureSums, FitLimits, Posterior, Units
@@ -291,7 +295,7 @@ class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
         """
         self._check_parameters()
         limits = self._limits(history := History(), began=time.perf_counter())
-        with unchanged_on_error(self), threads(self.n_jobs):
+        with unchanged_on_error(self.__dict__), threads(self.n_jobs):
             source = self._source(X, y, sample_weight, reset=True, least=2)
             options = self._options(seed_of(self.random_state))
             setup = prepare_setup(options, source, part=False)
@@ -311,7 +315,7 @@ class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
             history.columns = {name: list(values) for name, values in self.history_.items()}
             steps, rows = (history.columns[name][-1] for name in ("step", "rows"))
             earlier = EarlierRows(sums, self.n_iter_, steps, rows)  # type: ignore[arg-type]
-        with unchanged_on_error(self), threads(self.n_jobs):
+        with unchanged_on_error(self.__dict__), threads(self.n_jobs):
             source = self._source(X, y, sample_weight, reset=sums is None, least=1)
             seed = seed_of(self.random_state) if sums is None else self._setup.seed
             options = self._options(seed)

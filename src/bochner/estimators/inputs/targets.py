@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.data import Batch, DataSource
+from bochner.data import Batch
+from bochner.data.statistics import RowStatistics
 from bochner.losses import Loss, Margin, Multinomial, Quantile, Regression
 from bochner.records import Validated, require_sound
 
-COUNTED_ROWS = 65_536  # at a time
 MOST_OUTPUTS = 1 << 31
 LARGEST = 1e37  # in single precision, with a margin for sums
-
-
-def class_counts(
-    source: DataSource, classes: Any = None
-) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-    """Return the classes, sorted, and their numbers of rows unless `classes` are given."""
-    labels, counts = _counted(source) if classes is None else (np.unique(classes), None)
-    if len(labels) < 2:
-        raise ValueError(
-            f"A classifier needs at least two classes; got one class, {labels.tolist()}. Give rows "
-            "of another class too, or all labels as classes=."
-        )
-    return labels, counts
-
-
-def _counted(source: DataSource) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    if source.once:
-        raise ValueError(
-            "An iterator can be read only once, so its classes cannot be collected first: give all "
-            "of them as classes=."
-        )
-    counts: Counter[Any] = Counter()
-    for batch in source.batches(COUNTED_ROWS):
-        if batch.y is None:
-            raise ValueError("KernelClassifier needs labels: give y, or blocks (X, y).")
-        labels, numbers = np.unique(batch.y, return_counts=True)
-        counts.update(dict(zip(labels, numbers.tolist(), strict=True)))
-    labels = np.unique(np.array(list(counts)))
-    return labels, np.array([counts[label] for label in labels])
 
 
 def class_factors(
@@ -85,11 +53,13 @@ def _from_dict(class_weight: dict[Any, Any], labels: NDArray[Any]) -> NDArray[np
 
 
 class TargetLearner(ABC):
-    """Reads the targets of a source once, and returns their coding for any loss."""
+    """Learns how targets are coded for a loss, from what the first pass over the rows has found."""
+
+    needs_labels: ClassVar[bool] = False  # whether the first pass counts them
 
     @abstractmethod
-    def observe(self, source: DataSource, classes: Any) -> Callable[[Loss], Targets]:
-        """Return a function from a loss to the coding of the targets of a source."""
+    def learn(self, rows: RowStatistics, classes: Any, loss: Loss) -> Targets:
+        """Return the coding for a loss; `classes` are all labels, None if they are not given."""
 
     @property
     def recipe(self) -> str:
@@ -108,16 +78,14 @@ class NumberLearner(TargetLearner):
     estimator: str
     quantiles: int | None = None
 
-    def observe(self, source: DataSource, classes: Any) -> Callable[[Loss], Targets]:
+    def learn(self, rows: RowStatistics, classes: Any, loss: Loss) -> Targets:
         """Return the coding of as many columns as y has."""
-        return partial(self._coded, source.sample(1).y)
-
-    def _coded(self, y: NDArray[Any] | None, loss: Loss) -> Targets:
         if not isinstance(loss, Regression):
             raise ValueError(
                 f"A regressor needs a loss for numbers; {type(loss).__name__} is for labels. Use "
                 "loss='squared', or KernelClassifier."
             )
+        y = rows.first_row.y
         if y is None:
             raise ValueError(f"{self.estimator} needs targets: give y, or blocks (X, y).")
         # The search for scales uses the squared loss, which needs no copies.
@@ -129,12 +97,22 @@ class LabelLearner(TargetLearner):
     """Learns the coding of labels; `class_weight` is as in scikit-learn."""
 
     class_weight: Any = None
+    needs_labels: ClassVar[bool] = True
 
-    def observe(self, source: DataSource, classes: Any) -> Callable[[Loss], Targets]:
-        """Return the coding of all labels, counted in one pass unless `classes` are given."""
-        labels, counts = class_counts(source, classes)
-        factors = class_factors(self.class_weight, labels, counts)
-        return partial(Labels.learn, labels, class_factors=factors)
+    def learn(self, rows: RowStatistics, classes: Any, loss: Loss) -> Targets:
+        """Return the coding of all labels, those of the rows unless `classes` are given."""
+        if classes is None and rows.source.once:
+            raise ValueError(
+                "An iterator can be read only once, so its classes cannot be collected first: give "
+                "all of them as classes=."
+            )
+        labels, counts = rows.labels if classes is None else (np.unique(classes), None)
+        if len(labels) < 2:
+            raise ValueError(
+                f"A classifier needs at least two classes; got one class, {labels.tolist()}. Give "
+                "rows of another class too, or all labels as classes=."
+            )
+        return Labels.learn(labels, loss, class_factors(self.class_weight, labels, counts))
 
     @property
     def recipe(self) -> str:
@@ -150,9 +128,9 @@ class LabelLearner(TargetLearner):
 class InlierLearner(TargetLearner):
     """Codes rows without targets."""
 
-    def observe(self, source: DataSource, classes: Any) -> Callable[[Loss], Targets]:
+    def learn(self, rows: RowStatistics, classes: Any, loss: Loss) -> Targets:
         """Return the coding of one class."""
-        return lambda loss: Inliers()
+        return Inliers()
 
 
 class Targets(Validated, ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from bochner.component import NamedComponents
 from bochner.data import ArraySource, Batch, DataSource, Filling, Schema, as_source, mapped
+from bochner.data.transforms.transform import checked_source
 from bochner.estimators.inputs.schemas import (
     FittedColumns,
     SourceScoreMixin,
@@ -27,6 +29,18 @@ from bochner.kernels import Kernel, Precomputed
 LARGEST = 1e37  # that single precision holds, with room for a sum
 PREDICTED_ROWS = 16_384  # at a time
 FILLED_ROWS = 16_384  # of a stream, from which the replacements of missing numbers are learned
+
+
+@contextmanager
+def unchanged_on_error(attributes: dict[str, Any]) -> Iterator[None]:
+    """Restore the attributes of an estimator, its `__dict__`, if the block fails."""
+    before = dict(attributes)
+    try:
+        yield
+    except BaseException:
+        attributes.clear()
+        attributes.update(before)
+        raise
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,13 +164,13 @@ def refuse_blocks(X: Any) -> None:
 
 
 def stream(X: Any, y: Any, sample_weight: Any) -> DataSource:
-    """Return a source whose batches are validated when they are read."""
+    """Return a source whose rows are validated when they are read."""
     if y is not None or sample_weight is not None:
         raise ValueError(
             "Where X is a source or an iterator of blocks, y and sample_weight are part of it: "
             "give blocks (X, y) or (X, y, sample_weight)."
         )
-    return mapped(as_source(X), checked)
+    return checked_source(as_source(X), checked)
 
 
 def array_source(X: Any, y: Any, sample_weight: Any) -> DataSource:

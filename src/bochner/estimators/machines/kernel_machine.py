@@ -16,11 +16,12 @@ from bochner.callbacks import Callback
 from bochner.component import Component, NamedComponents
 from bochner.compute.pool import threads
 from bochner.data import DataSource, Scaling, Warping
+from bochner.data.statistics import RowStatistics
 from bochner.estimators.automatic.plan import Plan
 from bochner.estimators.automatic.scales import TunedKernel, require_scales, scaled_kernel
 from bochner.estimators.automatic.settings import FitSettings, default_kernel, is_auto
 from bochner.estimators.fitting.calibration import Calibration
-from bochner.estimators.fitting.fit import Fit, FitRecord
+from bochner.estimators.fitting.fit import Fit
 from bochner.estimators.fitting.reporting import (
     CallbackSupportMixin,
     PassReporter,
@@ -28,18 +29,20 @@ from bochner.estimators.fitting.reporting import (
     with_callbacks,
 )
 from bochner.estimators.fitting.resume import (
+    has_row_functions,
     require_partial_fit,
-    unchanged_on_error,
     without_unused_bins,
 )
-from bochner.estimators.fitting.setup import Setup
+from bochner.estimators.fitting.setup import FitRecord, Setup
 from bochner.estimators.inputs.schemas import concatenated
 from bochner.estimators.inputs.targets import TargetLearner
 from bochner.estimators.inputs.validation import (
     PREDICTED_ROWS,
     InputValidation,
+    in_single_precision,
     is_precomputed,
     is_stream,
+    unchanged_on_error,
 )
 from bochner.features import BinningDiagnostics, FeatureMap
 from bochner.kernels import Kernel
@@ -196,7 +199,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         self._check_parameters()
-        with unchanged_on_error(self), threads(self.n_jobs):
+        with unchanged_on_error(self.__dict__), threads(self.n_jobs):
             record = self._run_fit(X, y, sample_weight, classes)
         if record.reason is INTERRUPTED:
             raise KeyboardInterrupt
@@ -218,7 +221,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         self._check_parameters()
-        with unchanged_on_error(self), threads(self.n_jobs):
+        with unchanged_on_error(self.__dict__), threads(self.n_jobs):
             continues = self.__sklearn_is_fitted__()
             if continues and self._training is None:
                 raise ValueError(
@@ -240,10 +243,19 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
         previous: FitRecord | None = None,
         is_chunk: bool = False,
     ) -> Fit:
+        learner = self._target_learner()
+        # A continued fit keeps what it has learned, unless other rows make it start anew.
+        learns = previous is None or has_row_functions(previous.setup.basis)
+        rows = RowStatistics(
+            source,
+            wants_labels=learns and learner.needs_labels and classes is None,
+            wants_moments=learns and self.scale is not None,
+            wants_digest=not is_chunk,
+        )
         return Fit(
             self._settings(),
-            source,
-            self._target_learner(),
+            rows,
+            learner,
             classes,
             self._table,
             self._names,
@@ -302,7 +314,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
         with threads(self.n_jobs):
             for start in range(0, len(values), PREDICTED_ROWS):
                 rows = slice(start, start + PREDICTED_ROWS)
-                values[rows] = self.expansion_(self._setup.rows(X[rows]))
+                values[rows] = self.expansion_(in_single_precision(self._setup.rows(X[rows])))
         return values
 
     def __sklearn_is_fitted__(self) -> bool:

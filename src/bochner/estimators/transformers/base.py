@@ -14,8 +14,8 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.estimators.automatic.settings import features_for_table
-from bochner.estimators.fitting.resume import unchanged_on_error
 from bochner.estimators.inputs.tables import TableInput
+from bochner.estimators.inputs.validation import unchanged_on_error
 from bochner.features import DenseBasis, FeatureMap, prepare
 from bochner.kernels import Kernel, Precomputed
 from bochner.validation import require_count, require_jobs, require_memory, seed_of
@@ -79,7 +79,7 @@ class FeatureTransformer(KernelTransformer):
         require_jobs(self.n_jobs)
         require_memory(self.memory_budget)
         memory, seed = memory_budget(self.memory_budget), seed_of(self.random_state)
-        with unchanged_on_error(self), threads(self.n_jobs):
+        with unchanged_on_error(self.__dict__), threads(self.n_jobs):
             self._learn_table(X)
             X = self._validated_arrays(X, reset=True)
             kernel = self._kernel()

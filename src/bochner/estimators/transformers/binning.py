@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
-from bochner.estimators.fitting.resume import unchanged_on_error
+from bochner.estimators.inputs.validation import unchanged_on_error
 from bochner.estimators.transformers.base import KernelTransformer
 from bochner.features import SAMPLE_ROWS, Binning, BinningBasis, BinningDiagnostics, prepare
 from bochner.validation import require_count, require_jobs, seed_of
@@ -84,7 +84,7 @@ class RandomBinning(KernelTransformer):
         """Number the bins of the rows, in the order of the rows; `y` is ignored."""
         require_count("grids", self.grids)
         require_jobs(self.n_jobs)
-        with unchanged_on_error(self), threads(self.n_jobs):
+        with unchanged_on_error(self.__dict__), threads(self.n_jobs):
             self._learn_table(X)
             self._fit(self._validated_arrays(X, reset=True), seed_of(self.random_state))
         return self

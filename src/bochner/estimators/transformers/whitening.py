@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bochner.compute.pool import each_tile, threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
-from bochner.estimators.fitting.resume import unchanged_on_error
+from bochner.estimators.inputs.validation import unchanged_on_error
 from bochner.features.dense_basis import ROWS, padded
 from bochner.spectra import Spectrum, singular
 from bochner.validation import require, require_count, require_jobs, require_positive, seed_of
@@ -95,7 +95,7 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         require_jobs(self.n_jobs)
         _require_damping(self.damping)
         seed = seed_of(self.random_state)
-        with unchanged_on_error(self), threads(self.n_jobs):
+        with unchanged_on_error(self.__dict__), threads(self.n_jobs):
             X = validate_data(self, X, dtype=FLOATS)
             sample = ArraySource(X).sample(self.subsample, seed).X
             self.spectrum_ = _dominant(sample, self.eigenvectors, Random(seed))

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bochner.compute.pool import threads
 from bochner.data import DataSource
 from bochner.estimators.fitting.reporting import warn_of_limits
-from bochner.estimators.fitting.resume import unchanged_on_error
-from bochner.estimators.inputs.validation import is_stream
+from bochner.estimators.inputs.validation import is_stream, unchanged_on_error
 from bochner.estimators.two_samples.ratio_fit import RatioFit, divergence, normalised, values
 from bochner.estimators.two_samples.samples import SamplePair, weighted_sources
 from bochner.estimators.two_samples.streaming_ratio_fit import StreamingRatioFit
@@ -126,7 +125,7 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         batch of 8,192 rows, so that weights are relative to those of their batch.
         """
         fit, given = self._ratio_fit(), (X, Y, sample_weight_X, sample_weight_Y)
-        with unchanged_on_error(self), threads(self.n_jobs):
+        with unchanged_on_error(self.__dict__), threads(self.n_jobs):
             if is_stream(X) or is_stream(Y):
                 x, y = weighted_sources(*given)
                 rows = x.n_rows + y.n_rows if x.n_rows and y.n_rows else None
@@ -147,7 +146,7 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         it, or a `fit` to streams.
         """
         fit, first = self._ratio_fit(), "expansion_" not in self.__dict__
-        with unchanged_on_error(self), threads(self.n_jobs):
+        with unchanged_on_error(self.__dict__), threads(self.n_jobs):
             streaming = None if first else self._earlier_fit(fit)
             x, y = weighted_sources(X, Y, sample_weight_X, sample_weight_Y)
             self._name_columns(X, x, reset=first)

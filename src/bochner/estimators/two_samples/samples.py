@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Batch, DataSource, Stream, as_source, mapped
 from bochner.data.source import Reader
+from bochner.data.transforms.transform import checked_source
 from bochner.estimators.inputs.validation import (
     checked,
     in_single_precision,
@@ -78,7 +79,7 @@ def _source(given: Any, weight: Any, name: str) -> DataSource:
             f"Where {name} is a source or an iterator of blocks, its weights are part of it: give "
             "blocks (rows, None, weights)."
         )
-    return mapped(as_source(given), _validated)
+    return checked_source(as_source(given), _validated)
 
 
 def _validated(batch: Batch) -> Batch:
