@@ -1,16 +1,14 @@
 """Posteriors of Gaussian processes: mean and covariance of a function, given rows."""
 
 from bochner.posterior.feature_posterior import FeaturePosterior, FeatureSums, best_noise
-from bochner.posterior.function_posterior import FunctionPosterior
 from bochner.posterior.likelihood import (
     ExactLikelihood,
     ProcessHyperparameters,
     maximize_likelihood,
 )
-from bochner.posterior.limits import FitLimits
-from bochner.posterior.operator_posterior import OperatorPosterior
 from bochner.posterior.posterior import Posterior
-from bochner.posterior.ridge import Ridge
+from bochner.posterior.ridge import FitLimits, Ridge
+from bochner.posterior.ridge_posteriors import FunctionPosterior, OperatorPosterior
 from bochner.posterior.summation import Summation
 from bochner.posterior.units import Units
 

@@ -17,14 +17,16 @@ from bochner.features import Basis, BinningBasis, DenseBasis, RandomBasis, White
 from bochner.features.basis import extend_and_encode
 from bochner.kernels import Kernel
 from bochner.posterior.posterior import Posterior, clip_variance, require_few
-from bochner.posterior.units import Units, require_mass, weights_of
+from bochner.posterior.units import Units, weights_of
 from bochner.records import Validated, require_sound
+from bochner.solvers.solver import require_mass
 
 MOST_FEATURES = 10_000  # 800 MB for the matrix of their products, and as much for its factor
 LEAST_NOISE = 1e-8  # times k(x, x), for a row of mean weight: less is lost in rounding
 SEARCHED = 3.0  # half-width of the search interval of log(noise)
 MOST_SEARCHES = 8
 PRECISION = 0.01  # of log(noise)
+ROUNDING = 10 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +145,6 @@ def require_few_features(size: int | None) -> None:
             f"the square of their number; got {size:,}. Give fewer: features=Centers(2000), "
             "Fourier(2000), or fewer grids of a larger bandwidth."
         )
-
-
-ROUNDING = 10 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from bochner.posterior.units import weights_of
 STEP = 1e-4  # of log(scale), for finite differences
 JITTER = 1e-10
 SCALES = 1e3  # largest factor between a scale and its first guess
+AMPLITUDES, NOISES = (1e-3, 1e4), (1e-6, 1e1)  # bounds, in variances of the targets
 FIRST_SCALES = (0.25, 0.5, 1.0, 2.0)  # factors of the first guess; the best starts the search
 FIRST_NOISES = (0.03, 0.3)
 FEW_ROWS = 400  # to choose the starting point
@@ -132,9 +133,6 @@ def require_few_rows(rows: int | None, most: int) -> None:
             f"likelihood_rows={most:,} rows; got {'a stream' if rows is None else f'{rows:,}'}. "
             "Raise likelihood_rows, or give variance='features'."
         )
-
-
-AMPLITUDES, NOISES = (1e-3, 1e4), (1e-6, 1e1)  # bounds, in variances of the targets
 
 
 @dataclass(frozen=True, eq=False)

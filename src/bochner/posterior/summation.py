@@ -12,7 +12,7 @@ from bochner.data import Batch, DataSource
 from bochner.features import Basis
 from bochner.losses import Squared
 from bochner.posterior.feature_posterior import FeatureSums, extended, require_few_features
-from bochner.posterior.limits import FitLimits
+from bochner.posterior.ridge import FitLimits
 from bochner.problem import Expansion, Problem
 from bochner.solvers import State
 from bochner.solvers.solver import SamplingSolver, SolverTags

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bochner.data import Batch, DataSource
 from bochner.data.transforms.transform import learning_batches
 from bochner.records import Validated, require_sound
+from bochner.solvers.solver import require_mass
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +70,3 @@ class Units(Validated):
 def weights_of(batch: Batch) -> NDArray[np.float64]:
     """Return the weights of the rows, 1 if there are none."""
     return np.ones(len(batch)) if batch.weight is None else batch.weight
-
-
-def require_mass(mass: float) -> None:
-    """Refuse rows whose total weight is 0."""
-    if mass <= 0:
-        raise ValueError(
-            "There is nothing to learn from: all rows have weight 0, or there are none. Give at "
-            "least one row a positive weight."
-        )

@@ -240,11 +240,11 @@ def weights_of(batch: Batch) -> NDArray[np.float64]:
 
 
 def require_mass(mass: float) -> None:
-    """Raise ValueError if no row has a weight."""
+    """Raise ValueError if the total weight of the rows is 0."""
     if not mass > 0:
         raise ValueError(
-            "All rows to learn from have weight 0. Give at least one of them a positive weight, "
-            "or early_stopping=False so that none is held out."
+            "All rows to learn from have weight 0, or there are none. Give at least one row a "
+            "positive weight; if rows are held out, early_stopping=False uses all of them."
         )
 
 

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from bochner.tuning.sample import Sample
-from bochner.tuning.tuned import Tuned
+from bochner.tuning.search import Tuned
 from bochner.tuning.tuning import Tuning
 
 __all__ = ["RelevanceDisplay", "Sample", "Tuned", "Tuning"]

@@ -14,6 +14,7 @@ from bochner.data import Logarithm, Ranks, Warping
 
 HELD_OUT = 0.25
 BLOCKS = 200  # of consecutive rows, of which some are held out
+FEWEST_BLOCKS, LEAST_LENGTH = 5, 20
 FEW_OUTPUTS = 8  # more outputs are replaced by this many random combinations
 MOST_CLASSES = 64  # for which label errors are computed
 CODES = 0xC0DE5  # random stream of these draws
@@ -23,7 +24,6 @@ COMPARED = 4_000_000, 20_000  # at most so many numbers and rows
 MIDDLE = 5, 95  # percentiles where the tails of a column begin
 HEAVY = 3.0  # range over the width of the middle; that of a normal sample is about 2.4
 FEW_VALUES = 20  # columns with fewer distinct values have no heavy tails
-
 
 Groups = tuple[NDArray[np.int64], ...]
 
@@ -68,9 +68,6 @@ def twins_of(X: NDArray[Any]) -> NDArray[np.int64]:
     seen: dict[bytes, int] = {}
     digests = [hashlib.blake2b(np.ascontiguousarray(column).tobytes()).digest() for column in X.T]
     return np.array([seen.setdefault(digest, j) for j, digest in enumerate(digests)], np.int64)
-
-
-FEWEST_BLOCKS, LEAST_LENGTH = 5, 20
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,13 @@
-"""Search: rounds of trials, from few rows and large steps to many rows and small steps."""
+"""Search: rounds of trials, from few rows and large steps to many rows and small steps.
+
+`Tuned` is its result.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,18 +19,89 @@ from bochner.data import Warping
 from bochner.tuning.comparison import RIDGES, TEST_SHARE, ComparisonResult, HeldOutComparison
 from bochner.tuning.sample import Groups, Sample
 from bochner.tuning.trials import SWEEPS, Move, Trials
-from bochner.tuning.tuned import Round, Stage, Tuned
 
 SEARCH = 0x5CA1E  # random stream of these draws
+# Random streams of the steps; the rounds use those above ROUNDS.
+SPLIT, SOME, COMMON, COMMON_AGAIN, COMPARISON, LAST, WARP, RELEVANCE = range(8)
+ROUNDS = 1_000
 LAST_RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+RIDGE_ROWS, RIDGE_GRIDS = 16_000, 128
 SMALL_GAIN = 0.004  # relative to the error
 MOST_GROUPS = 128  # tried in a round, a random subset if there are more
 COMMON_ROWS = 16_000
-ROUNDS = 1_000
+BANDWIDTHS = range(-4, 9)  # powers of 2 of the factors, relative to 1 / width
 NEARBY = (-1.0, -0.5, 0.0, 0.5, 1.0)  # powers of 2, on more rows than before
-
+FOLDS, SURE = 5, 2.0  # folds of a series; standard errors, two since the folds are few
+RESAMPLES, RELEVANCE_ROWS, RELEVANCE_GRIDS, RELEVANT = 3, 8_000, 16, 256
 
 Change = dict[int, tuple[float, int]]  # the new power and place in the sample of some columns
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The number of rounds, and their rows, grids and step (a power of 2)."""
+
+    rows: int
+    grids: int
+    step: float = 0.0
+    rounds: int = 1
+
+    def within(self, rows: int, grids: int) -> Stage:
+        """Return the stage with at most these numbers of rows and grids."""
+        return replace(self, rows=min(self.rows, rows), grids=min(self.grids, grids))
+
+
+@dataclass(frozen=True)
+class Round:
+    """Rows, grids and step of a round, and the error at held-out rows before and after it."""
+
+    rows: int
+    grids: int
+    step: float
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """Scales for a Laplacian kernel of bandwidth 1, the ridge, and errors at test rows.
+
+    `common_error` and `learned_error` are the errors with the best common bandwidth and with a
+    scale for each column: mean squared errors relative to the variance of the targets or, for
+    classes (`labels`), the share of wrong labels. `helped` is whether the latter is lower by more
+    than a standard error; otherwise the scales are those of the common bandwidth. `relevance` is
+    the relative increase of the error without a column, `relevance_deviation` its standard
+    deviation over resamples. `ridge` is alpha times the number of rows. `warping` has the monotone
+    maps of columns with heavy tails; the scales apply to their values.
+    """
+
+    scales: NDArray[np.float64]
+    ridge: float
+    helped: bool
+    common_error: float
+    learned_error: float
+    relevance: NDArray[np.float64]
+    relevance_deviation: NDArray[np.float64]
+    rounds: tuple[Round, ...]
+    trials: int
+    warping: Warping | None = None
+    labels: bool = False
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        if self.helped:
+            outcome = "a scale for each column is kept"
+        else:
+            outcome = "so one bandwidth for all is kept"
+        maps = {} if self.warping is None else self.warping.maps
+        warped = f" Seen as logarithms or ranks: {len(maps)} columns." if maps else ""
+        what = "share of wrong labels is" if self.labels else "error is"
+        unit = "" if self.labels else " of the variance"
+        return (
+            f"{self.trials} trials in {self.seconds:.1f} s. On held-out rows the {what} "
+            f"{self.common_error:.4f}{unit} with one bandwidth for all columns and "
+            f"{self.learned_error:.4f} with a scale for each; {outcome}.{warped}"
+        )
 
 
 def steps(
@@ -45,22 +120,6 @@ def joint(changes: Sequence[Change]) -> Change:
 def sizes(count: int) -> list[int]:
     """Return how many of the best changes to try together: one, a quarter, half or all."""
     return sorted({1, max(1, count // 4), max(1, count // 2), count})
-
-
-BANDWIDTHS = range(-4, 9)  # powers of 2 of the factors, relative to 1 / width
-
-
-FOLDS, SURE = 5, 2.0  # folds of a series; standard errors, two since the folds are few
-
-
-RESAMPLES, RELEVANCE_ROWS, RELEVANCE_GRIDS, RELEVANT = 3, 8_000, 16, 256
-
-
-RIDGE_ROWS, RIDGE_GRIDS = 16_000, 128
-
-
-# Random streams of the steps; the rounds use those above ROUNDS.
-SPLIT, SOME, COMMON, COMMON_AGAIN, COMPARISON, LAST, WARP, RELEVANCE = range(8)
 
 
 class Search:

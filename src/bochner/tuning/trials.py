@@ -15,7 +15,7 @@ from bochner.tuning.sample import TrialSplit
 
 SWEEPS = 4  # of backfitting: with more, the ranking of the trials hardly changes
 
-
+Move = Mapping[int, float]  # a new factor for some columns
 Bins = tuple[NDArray[np.int32], NDArray[np.int64]]  # bin of each row, first bin of each grid
 
 
@@ -52,9 +52,6 @@ class TrialRidge:
     def errors(self) -> NDArray[np.float64]:
         """Return the squared error at each held-out row."""
         return np.asarray(np.square(self.held_out_residuals()).sum(axis=0))
-
-
-Move = Mapping[int, float]  # a new factor for some columns
 
 
 class Trials:

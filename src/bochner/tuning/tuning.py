@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from bochner.component import Component
 from bochner.tuning.sample import Sample
-from bochner.tuning.search import BandwidthSearch, Search
-from bochner.tuning.tuned import Stage, Tuned
+from bochner.tuning.search import BandwidthSearch, Search, Stage, Tuned
 from bochner.validation import require, require_count
 
 SHARE_OF_TIME = 0.4  # of a fit's time limit

@@ -24,7 +24,8 @@ from bochner.posterior import (
 from bochner.posterior.feature_posterior import LEAST_NOISE, least_noise
 from bochner.posterior.likelihood import row_likelihood
 from bochner.posterior.summation import EarlierRows, sum_features
-from bochner.posterior.units import require_mass, weights_of
+from bochner.posterior.units import weights_of
+from bochner.solvers.solver import require_mass
 
 ROWS_PER_BATCH = 8_192  # of the pass that adds up the weights
 POSTERIORS: dict[str, type[OperatorPosterior] | type[FunctionPosterior]] = {

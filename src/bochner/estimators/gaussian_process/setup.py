@@ -1,28 +1,33 @@
-"""GaussianProcessSetup: kernel, features and coding of the rows, chosen before the fit."""
+"""GaussianProcessSetup: kernel, features, noise and coding of the rows, chosen before the fit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from bochner.compute.blas import single_blas
 from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data import DataSource, Scaling, mapped
 from bochner.estimators.automatic.settings import features_for_table, unscaled_columns
 from bochner.estimators.fitting.setup import RowCoding, require_columns, require_recipe
-from bochner.estimators.gaussian_process.maximum_likelihood import (
-    FIRST_NOISE,
-    choose_kernel_and_noise,
-)
 from bochner.estimators.gaussian_process.options import ProcessOptions
 from bochner.estimators.inputs.targets import Numbers
 from bochner.features import Basis, CenterBasis, WhitenedBasis
 from bochner.features.feature_map import numeric_rows
-from bochner.kernels import Kernel
+from bochner.kernels import ColumnScaled, Kernel, ShiftInvariant
+from bochner.posterior import ExactLikelihood, ProcessHyperparameters, Units, maximize_likelihood
+from bochner.posterior.feature_posterior import LEAST_NOISE, ROUNDING
+from bochner.posterior.units import weights_of
 from bochner.records import Validated
+from bochner.tuning.exact import require_shift_invariant
 
 JITTER = 1e-10  # of k(Z, Z), in means of its diagonal
+FIRST_NOISE = 0.1  # in variances of the targets, where the search starts
+MOST_NUMBERS = 20_000_000  # of a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,3 +92,76 @@ def require_known_length(source: DataSource, variance: str) -> None:
             f"variance={variance!r} needs to know how many rows there are, since the noise is "
             "shared among them; got a stream. Give variance='features', or arrays."
         )
+
+
+def choose_kernel_and_noise(
+    options: ProcessOptions, kernel: Kernel, source: DataSource
+) -> tuple[Kernel, float]:
+    """Return the kernel and the noise of greatest likelihood on a sample of coded rows.
+
+    A given kernel or noise is returned unchanged. A fitted noise is in variances of the targets if
+    these are normalised.
+    """
+    mode, noise = options.learned_scales(source.n_columns), options.given_noise
+    if mode is None and noise is not None:
+        return kernel, noise
+    rows = max(2, min(options.likelihood_rows, MOST_NUMBERS // source.n_columns))
+    batch = source.sample(rows, options.seed)
+    weight = weights_of(batch)
+    batch, weight = batch[weight > 0], weight[weight > 0]
+    assert batch.y is not None  # targets are coded
+    if len(batch) == 0:
+        return kernel, FIRST_NOISE if noise is None else noise
+    units = Units.none(batch.y.shape[1])
+    if options.normalize_y:
+        mean = np.average(batch.y, axis=0, weights=weight)
+        squares = np.average(np.square(batch.y - mean), axis=0, weights=weight)
+        units = Units.of(mean, squares)
+    y = units(batch).y
+    assert y is not None
+    size, typical = _mean_square(y, units), float(weight.mean())
+    fixed = None
+    if noise is not None:
+        fixed = float(np.mean(noise / typical / np.square(units.deviation))) / size
+        fixed = max(fixed, LEAST_NOISE)
+    X = np.asarray(batch.X.toarray() if sp.issparse(batch.X) else batch.X, np.float64)
+    likelihood = X, y / np.sqrt(size), weight / typical
+    with single_blas():
+        if mode is None:
+            start = ProcessHyperparameters(1 / size, FIRST_NOISE, np.ones(X.shape[1]))
+            free = np.array([False, True, *np.zeros(X.shape[1], bool), False])
+            inner = kernel.resolved(X, Random(options.seed))
+            found = maximize_likelihood(ExactLikelihood(inner, *likelihood), start, free)  # type: ignore[arg-type]
+            return kernel, found.noise * size * typical
+        learned, found = _learn_scales(kernel, mode, likelihood, fixed, options.seed)
+    kernel = found.amplitude * size * learned
+    return kernel, found.noise * size * typical if noise is None else noise
+
+
+def _learn_scales(
+    kernel: Kernel,
+    mode: str,
+    rows: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    noise: float | None,
+    seed: int,
+) -> tuple[Kernel, ProcessHyperparameters]:
+    """Return the kernel with scales of greatest likelihood, and all hyperparameters."""
+    X, columns = rows[0], rows[0].shape[1]
+    widths = np.ones(columns)
+    if mode == "learn":
+        deviation = X.std(axis=0)
+        widths = np.where(deviation > 0, deviation, 1.0)
+    inner = kernel.resolved(X / widths, Random(seed))
+    require_shift_invariant(inner)
+    assert isinstance(inner, ShiftInvariant)
+    separate = np.full(columns, mode == "learn" and columns > 1)
+    free = np.array([True, noise is None, *separate, not separate.any()])
+    start = ProcessHyperparameters(1.0, FIRST_NOISE if noise is None else noise, widths)
+    found = maximize_likelihood(ExactLikelihood(inner, *rows), start, free)
+    return ColumnScaled(inner, found.scales), found
+
+
+def _mean_square(y: NDArray[np.float64], units: Units) -> float:
+    """Return the mean square of targets in units, 1 if they are constant up to rounding."""
+    found = float(np.mean(np.square(y)))
+    return found if found > ROUNDING**2 * np.square(units.location).max() else 1.0

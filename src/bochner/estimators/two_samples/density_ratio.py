@@ -13,9 +13,14 @@ from bochner.compute.pool import threads
 from bochner.data import DataSource
 from bochner.estimators.fitting.reporting import warn_of_limits
 from bochner.estimators.inputs.validation import is_stream, unchanged_on_error
-from bochner.estimators.two_samples.ratio_fit import RatioFit, divergence, normalised, values
+from bochner.estimators.two_samples.ratio_fit import (
+    RatioFit,
+    StreamingRatioFit,
+    divergence,
+    normalised,
+    values,
+)
 from bochner.estimators.two_samples.samples import SamplePair, weighted_sources
-from bochner.estimators.two_samples.streaming_ratio_fit import StreamingRatioFit
 from bochner.kernels import Kernel
 from bochner.problem import Expansion
 from bochner.stopping import OnePass, Steps, Stop
