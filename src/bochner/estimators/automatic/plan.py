@@ -305,10 +305,8 @@ def _method(inputs: PlanInputs) -> Plan:
 
 def _on_values(inputs: PlanInputs, costs: Costs) -> Plan:
     """Return the first that is fast enough: all rows as centres, some, or random features."""
-    kernel, many = (
-        inputs.kernel,
-        f"{costs.rows:,} rows are too many for a kernel function at each",
-    )
+    kernel = inputs.kernel
+    many = f"{costs.rows:,} rows are too many for a kernel function at each"
     why = f"{costs.rows:,} rows are not too many for a kernel function at each of them"
     plans = [Plan("centers", "eigenpro", why, costs.eigenpro())]
     if not isinstance(kernel, Precomputed):

@@ -38,6 +38,11 @@ FURTHEST = 1.0  # deviation from the median, to which targets are clipped in a s
 MOST_NUMBERS = 50_000_000  # of a sample, for any memory budget, since scales depend on it
 
 
+def are_given(scales: Any) -> bool:
+    """Whether scales are numbers of the user, not a word or None."""
+    return scales is not None and not isinstance(scales, str)
+
+
 def require_scales(scales: Any) -> None:
     """Refuse any text but "auto" and "learn"."""
     if isinstance(scales, str) and scales not in ("auto", "learn"):
@@ -49,8 +54,7 @@ def require_scales(scales: Any) -> None:
 def scaled_kernel(kernel: Any, scales: Any) -> Kernel:
     """Return the kernel on columns that are divided by given scales."""
     resolved: Kernel = Kernel.resolve(kernel)
-    given = scales is not None and not isinstance(scales, str)
-    return resolved.column_scaled(scales) if given else resolved
+    return resolved.column_scaled(scales) if are_given(scales) else resolved
 
 
 def given_scales(scales: Any, columns: int) -> NDArray[np.float64]:
@@ -66,8 +70,7 @@ def given_scales(scales: Any, columns: int) -> NDArray[np.float64]:
 
 def describe_scales(scales: Any) -> str:
     """Return scales as text that differs for different scales."""
-    given = scales is not None and not isinstance(scales, str)
-    return str(np.asarray(scales).tolist()) if given else repr(scales)
+    return str(np.asarray(scales).tolist()) if are_given(scales) else repr(scales)
 
 
 def has_auto_bandwidth(kernel: Any) -> bool:
@@ -162,11 +165,12 @@ class KernelTuning:
         given, laplacian = settings.kernel, isinstance(settings.kernel, Laplacian)
         if not laplacian:
             tuning = replace(tuning, rows=min(tuning.rows, BANDWIDTH_ROWS))
-        no_scales = settings.scales is None or isinstance(settings.scales, str)
         with single_blas():
             sample = self._sample(tuning, seed)
             columns = sample.n_columns
-            scales = np.ones(columns) if no_scales else given_scales(settings.scales, columns)
+            scales = np.ones(columns)
+            if are_given(settings.scales):
+                scales = given_scales(settings.scales, columns)
             if is_auto(given):
                 best = choose_kernel(sample, scales, seed, tuning.linear_map)
                 return TunedKernel(None, best.kernel, best.ridge, time.perf_counter() - began)

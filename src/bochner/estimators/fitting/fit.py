@@ -54,7 +54,7 @@ from bochner.estimators.fitting.setup import (
     holds_out,
 )
 from bochner.estimators.inputs.tables import Table
-from bochner.estimators.inputs.targets import TargetLearner, Targets
+from bochner.estimators.inputs.targets import TargetLearner, Targets, require_classes
 from bochner.estimators.inputs.validation import (
     in_single_precision,
     require_scaled_rows,
@@ -220,8 +220,10 @@ class Fit:
     def _prepare(self) -> Preparation:
         previous = self.previous
         tuned = self._tuning.run() if previous is None else previous.tuned
-        unfinished = previous if previous is not None and previous.unfinished else None
-        plan = self.plan(tuned) if unfinished is None else unfinished.plan
+        if previous is not None and previous.unfinished and not self.is_chunk:
+            plan = previous.plan
+        else:
+            plan = self.plan(tuned)
         setup = self._set_up(plan, tuned)
         if previous is None and not self.is_chunk and self.source.n_rows is not None:
             setup = setup.with_initial_size(self.source.n_rows, self._seconds_left(tuned))
@@ -259,7 +261,7 @@ class Fit:
         recipe += f"scales={describe_scales(settings.scales)}{self.target_learner.recipe}"
         if self.previous is not None:
             self.previous.setup.require_same_recipe(recipe)
-            self.previous.setup.targets.require(self.classes)
+            require_classes(self.previous.setup.targets, self.classes)
             return self.previous.setup
         seed = seed_of(settings.random_state)
         targets = self._targets(loss)

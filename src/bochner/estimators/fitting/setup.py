@@ -138,7 +138,9 @@ class Setup(RowCoding, Validated):
             fitted["binning_"] = self.binning
         if self._needs_calibration:
             fitted["calibration_"] = self.calibration
-        return fitted | self.targets.attributes()
+        if isinstance(self.targets, Labels):
+            fitted["classes_"] = self.targets.classes
+        return fitted
 
     def calibrated(self, expansion: Expansion, held_out: Batch | None) -> Setup:
         """Return the setup with probabilities of a function, learned from held-out rows."""

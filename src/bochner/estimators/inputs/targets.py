@@ -146,28 +146,13 @@ class Targets(Validated, ABC):
     def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return y as (rows, outputs)."""
 
-    @abstractmethod
-    def weight(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
-        """Return the factor of each row's weight, None for 1."""
-
-    @abstractmethod
-    def attributes(self) -> dict[str, Any]:
-        """Return the attributes of a fitted estimator that describe the coding."""
-
-    @abstractmethod
-    def require(self, classes: Any) -> None:
-        """Refuse classes other than these; None is accepted."""
-
     def __call__(self, batch: Batch) -> Batch:
         """Code the targets of a batch."""
         if batch.y is None:
             raise ValueError(
                 "This estimator needs targets: give y, or a source or blocks that have y."
             )
-        factor, weight = self.weight(batch.y), batch.weight
-        if factor is not None:
-            weight = factor if weight is None else weight * factor
-        return replace(batch, y=self.columns(batch.y), weight=weight)
+        return replace(batch, y=self.columns(batch.y))
 
 
 @dataclass(frozen=True)
@@ -214,16 +199,6 @@ class Numbers(Targets):
             )
         return columns if copies == 1 else np.repeat(columns, copies, axis=1)
 
-    def weight(self, y: NDArray[Any]) -> None:
-        """Return None: all rows have the factor 1."""
-
-    def attributes(self) -> dict[str, Any]:
-        """Return no attributes."""
-        return {}
-
-    def require(self, classes: Any) -> None:
-        """Accept anything: numbers have no classes."""
-
     def restore(self, f: NDArray[Any]) -> NDArray[Any]:
         """Return predictions in the shape of y, those of copies sorted along a last axis."""
         if self.copies is not None:
@@ -244,16 +219,6 @@ class Inliers(Targets):
     def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return a one for each row."""
         return np.ones((len(y), 1))
-
-    def weight(self, y: NDArray[Any]) -> None:
-        """Return None: all rows have the factor 1."""
-
-    def attributes(self) -> dict[str, Any]:
-        """Return no attributes."""
-        return {}
-
-    def require(self, classes: Any) -> None:
-        """Accept anything: there are no classes."""
 
 
 @dataclass(frozen=True)
@@ -289,6 +254,14 @@ class Labels(Targets):
         outputs = 1 if len(classes) == 2 and not one_hot else len(classes)
         return cls(classes, outputs, one_hot, class_factors)
 
+    def __call__(self, batch: Batch) -> Batch:
+        """Code the labels of a batch, and multiply its weights by those of the classes."""
+        coded, factors = super().__call__(batch), self.class_factors
+        if factors is None or batch.y is None:
+            return coded
+        factor = factors[self.numbers(batch.y)]
+        return replace(coded, weight=factor if batch.weight is None else batch.weight * factor)
+
     def numbers(self, y: NDArray[Any]) -> NDArray[np.int64]:
         """Return the index of each label among the classes."""
         y = np.asarray(y).reshape(len(y))
@@ -311,22 +284,6 @@ class Labels(Targets):
         columns[np.arange(len(indices)), indices] = 1.0
         return columns
 
-    def weight(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
-        """Return the weight of each row's class."""
-        return None if self.class_factors is None else self.class_factors[self.numbers(y)]
-
-    def attributes(self) -> dict[str, Any]:
-        """Return the classes."""
-        return {"classes_": self.classes}
-
-    def require(self, classes: Any) -> None:
-        """Refuse classes other than those of the first call."""
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes):
-            raise ValueError(
-                f"classes must be those of the first call, {self.classes.tolist()}; got "
-                f"{np.unique(classes).tolist()}. Leave them out, or begin anew with a new fit."
-            )
-
     def decision(self, f: NDArray[Any]) -> NDArray[Any]:
         """Return scores in scikit-learn's form: one number per row for two classes."""
         if len(self.classes) > 2:
@@ -338,3 +295,14 @@ class Labels(Targets):
         if decision.ndim == 1:
             return self.classes[(decision > 0).astype(np.int64)]
         return np.asarray(self.classes[decision.argmax(axis=1)])
+
+
+def require_classes(targets: Targets, classes: Any) -> None:
+    """Refuse classes other than those of the first call; None is accepted."""
+    if not isinstance(targets, Labels) or classes is None:
+        return
+    if not np.array_equal(np.unique(classes), targets.classes):
+        raise ValueError(
+            f"classes must be those of the first call, {targets.classes.tolist()}; got "
+            f"{np.unique(classes).tolist()}. Leave them out, or start a new fit with fit."
+        )

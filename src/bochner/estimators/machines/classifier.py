@@ -54,72 +54,25 @@ class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # typ
         The regularisation. "auto" is the default of the solver (docs/choosing.md).
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes.
-    fit_intercept : bool, default=True
-        Whether f has an unpenalised constant.
-    scale : None, "standard" or "range", default=None
-        Whether columns are scaled to mean 0 and standard deviation 1, or to [0, 1], as learned from
-        the rows (for an iterator from the first ones).
-    scales : "auto", "learn", None or array-like of n_columns numbers, default="auto"
-        The numbers by which columns are divided before the kernel is evaluated (ARD). "learn"
-        chooses them on held-out rows of a sample, together with the bandwidth, the kernel if it is
-        "auto" (Laplacian or Gaussian) and, for kernel ridge regression, alpha. "auto" learns them
-        from more than 3,000 rows of up to 256 columns if kernel, features and solver are "auto".
-    tuning : str or Tuning, default="search"
-        How scales are learned: "search", or a component of `bochner.tuning`.
-    max_passes : int or None, default=None
-        The largest number of passes over the rows. A fit that has not converged by then warns.
-    max_seconds : float or None, default=None
-        The time limit of the fit, which warns in the same way.
-    early_stopping : "auto" or bool, default="auto"
-        Whether to hold out a tenth of the rows, at most 2,500, and to stop when their loss stops
-        falling. "auto" does so for at least 1,000 rows that can be read more than once, if
-        `max_passes` is None and the solver iterates.
-    tol : float, default=0.02
-        The relative decrease of the held-out loss below which the fit stops; without held-out rows
-        a tenth of it applies to the training loss (docs/choosing.md).
-    warm_start : bool, default=False
-        Whether `fit` continues the previous fit.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it, except for bins on streams ("averaged"), where bins that do
-        not fit have weight 0, and for what "auto" chooses.
-    random_state : int, RandomState, Generator or None, default=None
-        Determines the features, the order of the rows and the held-out rows.
-    callbacks : iterable of callables or None, default=None
-        Called with the progress after every batch (`bochner.callbacks`).
-    verbose : bool, default=False
-        Whether to show a progress bar.
+    fit_intercept, scale, scales, tuning
+        As in `KernelRegressor`.
+    max_passes, max_seconds, early_stopping, tol, warm_start
+        As in `KernelRegressor`.
+    n_jobs, memory_budget, random_state, callbacks, verbose
+        As in `KernelRegressor`.
 
     Attributes
     ----------
     classes_ : array
         The labels, sorted.
-    n_features_used_ : int
-        The number of basis functions that have a weight, which may be 0.
-    n_iter_ : int
-        The number of passes over the rows, an unfinished one included.
-    history_ : dict of lists
-        Losses, rows and seconds after every batch.
-    stopped_because_ : str
-        Why the fit ended.
-    coef_, intercept_ : arrays
-        The weights and the constants of f. The weights are those of the centres, or of the columns
-        of `RandomFourier` or `RandomBinning` with the same kernel, size and random_state (not for a
-        growing number of features, nor for "averaged", which reads the rows in another order).
-    binning_ : BinningDiagnostics
-        For bins: their number, and how finely they divide the rows.
     calibration_ : Calibration
         For losses other than softmax and logistic: the `slope` by which f, and the `power` by which
         (1 + f) / 2 of the squared loss, become probabilities, and the number of held-out `rows`
         from which both are learned, 0 if there are none. `partial_fit` does not change it.
-    tuning_, relevance_ : Tuned, array
-        With learned scales: the scales and whether they lower the held-out error, and for each
-        column the relative increase of that error without it.
-    kernel_, loss_, plan_, scaling_, warping_, expansion_
-        The kernel with its bandwidth, the loss, the choices of "auto" with their reasons, the
-        scaling and the transformations of columns (None if there are none), and the function f.
+    n_features_used_, n_iter_, history_, stopped_because_, coef_, intercept_, binning_
+        As in `KernelRegressor`.
+    tuning_, relevance_, kernel_, loss_, plan_, scaling_, warping_, expansion_
+        As in `KernelRegressor`.
 
     See Also
     --------

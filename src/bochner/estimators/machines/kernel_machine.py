@@ -61,6 +61,16 @@ from bochner.validation import (
     require_positive,
 )
 
+OPTIONAL_ATTRIBUTES = (
+    "coef_",
+    "binning_",
+    "calibration_",
+    "tuning_",
+    "relevance_",
+    "_unfinished",
+    "_used",
+)
+
 
 class Hyperparameters(NamedComponents):
     """The parameters that all kernel machines share; `KernelRegressor` describes them."""
@@ -176,10 +186,10 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
     stopped_because_: str
     _setup: Setup
     _learned: TunedKernel | None = None
-    _training: Training | None
-    _digest: bytes | None
-    _unfinished: bool
-    _used: float
+    _training: Training | None = None
+    _digest: bytes | None = None
+    _unfinished: bool = False
+    _used: float = 0.0  # seconds of an unfinished fit
 
     @abstractmethod
     def _target_learner(self) -> TargetLearner:
@@ -208,8 +218,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _run_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> FitRecord:
-        resumes = self.__dict__.get("_unfinished", False)
-        continues = (self.warm_start or resumes) and self.__dict__.get("_training") is not None
+        continues = (self.warm_start or self._unfinished) and self._training is not None
         source = self._source(X, y, sample_weight, reset=not continues, least=2)
         fit = self._new_fit(source, classes, previous=self._record() if continues else None)
         if not is_stream(X):
@@ -267,7 +276,6 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
 
     def _record(self) -> FitRecord:
         """Return the record of the last fit."""
-        unfinished = self.__dict__.get("_unfinished", False)
         return FitRecord(
             self._setup,
             self.expansion_,
@@ -276,13 +284,13 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
             self._digest,
             self.plan_,
             self._learned,
-            unfinished=unfinished,
-            seconds=self._used if unfinished else 0.0,
+            unfinished=self._unfinished,
+            seconds=self._used,
         )
 
     def _store(self, record: FitRecord) -> None:
         """Set the attributes of a fitted estimator."""
-        for name in ("coef_", "binning_", "calibration_", "_unfinished", "_used"):
+        for name in OPTIONAL_ATTRIBUTES:
             self.__dict__.pop(name, None)
         self.__dict__.update(record.setup.attributes(record.expansion))
         self._training, self._digest = record.training, record.digest
@@ -290,8 +298,6 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
         self.history_ = record.history
         self.stopped_because_ = "" if record.reason is None else record.reason.text
         self.plan_, self._learned = record.plan, record.tuned
-        for name in ("tuning_", "relevance_"):
-            self.__dict__.pop(name, None)
         if record.tuned is not None and record.tuned.tuned is not None:
             self.tuning_ = record.tuned.tuned
             self.relevance_ = self.tuning_.relevance
@@ -329,10 +335,9 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        fitted = self.__dict__
-        # A copy does not have the rows of a precomputed kernel, so it cannot resume.
-        if is_precomputed(fitted.get("kernel_")):
-            state |= {"_digest": None}
-        if "expansion_" not in fitted:
+        if not self.__sklearn_is_fitted__():
             return state
-        return state | without_unused_bins(self._setup, self.expansion_, fitted.get("_training"))
+        # A copy does not have the rows of a precomputed kernel, so it cannot resume.
+        if is_precomputed(self.kernel_):
+            state |= {"_digest": None}
+        return state | without_unused_bins(self._setup, self.expansion_, self._training)

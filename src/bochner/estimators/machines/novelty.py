@@ -50,28 +50,14 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         "auto", the random features of the kernel, whose number grows during the fit up to 32,768;
         or a component of `bochner.features` such as `Fourier(size)`.
     scale : None, "standard" or "range", default=None
-        Whether columns are scaled to mean 0 and standard deviation 1, or to [0, 1], as learned from
-        the rows (for an iterator from the first ones).
+        As in `KernelRegressor`.
     scales : None or array-like of n_columns numbers, default=None
         The numbers by which columns are divided before the kernel is evaluated (ARD).
     max_passes : int or None, default=None
         The number of passes over the rows. None: until 64 steps, of at most 4,096 rows each, are
         done, to the end of that pass.
-    max_seconds : float or None, default=None
-        The time limit of the fit.
-    warm_start : bool, default=False
-        Whether `fit` continues the previous fit.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
-    random_state : int, RandomState, Generator or None, default=None
-        Determines the features and the order of the rows.
-    callbacks : iterable of callables or None, default=None
-        Called with the progress after every batch (`bochner.callbacks`).
-    verbose : bool, default=False
-        Whether to show a progress bar.
+    max_seconds, warm_start, n_jobs, memory_budget, random_state, callbacks, verbose
+        As in `KernelRegressor`.
 
     Attributes
     ----------

@@ -33,18 +33,16 @@ class RandomBinning(KernelTransformer):
     random_state : int, RandomState, Generator or None, default=None
         Determines the grids and the sample.
     n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with its bandwidth.
-    basis_ : BinningBasis
-        The features.
+    kernel_, basis_ : Kernel, BinningBasis
+        The kernel with its bandwidth, and the features.
     binning_ : BinningDiagnostics
         Numbers of bins and grids, kappa, the collision probability and the predicted speed-up.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------
@@ -58,7 +56,7 @@ class RandomBinning(KernelTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.estimators.transformers.binning import RandomBinning
+    >>> from bochner import RandomBinning
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> Z = RandomBinning(grids=256, random_state=0).fit_transform(X)
     >>> Z.shape[0], Z.nnz

@@ -47,7 +47,7 @@ class RandomFourier(FeatureTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.estimators.transformers.fourier import RandomFourier
+    >>> from bochner import RandomFourier
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> RandomFourier(size=256, random_state=0).fit_transform(X).shape
     (100, 256)
@@ -72,24 +72,13 @@ class OrthogonalFourier(FeatureTransformer):
         A kernel of the Euclidean distance, by name or as a component, or sums, products, multiples
         and column scales of such kernels. A bandwidth "median" is computed from a sample of the
         rows. "auto" means "gaussian".
-    size : int, default=1024
-        The number of features, an even number: a cosine and a sine for each frequency.
-    random_state : int, RandomState, Generator or None, default=None
-        Determines the frequencies and the sample.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
+    size, random_state, n_jobs, memory_budget
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with its bandwidth.
-    basis_ : FourierBasis
-        The features.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    kernel_, basis_, n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------
@@ -126,24 +115,13 @@ class Fastfood(FeatureTransformer):
         A kernel of the Euclidean distance, by name or as a component, or sums, products, multiples
         and column scales of such kernels. A bandwidth "median" is computed from a sample of the
         rows. "auto" means "gaussian".
-    size : int, default=1024
-        The number of features, an even number: a cosine and a sine for each frequency.
-    random_state : int, RandomState, Generator or None, default=None
-        Determines the frequencies and the sample.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
+    size, random_state, n_jobs, memory_budget
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with its bandwidth.
-    basis_ : FourierBasis
-        The features.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    kernel_, basis_, n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------
@@ -184,20 +162,13 @@ class QuasiMonteCarloFourier(FeatureTransformer):
         The number of features, an even number: a cosine and a sine for each frequency.
     random_state : int, RandomState, Generator or None, default=None
         Determines the scrambling of the points and the sample.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
+    n_jobs, memory_budget
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with its bandwidth.
-    basis_ : FourierBasis
-        The features.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    kernel_, basis_, n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------

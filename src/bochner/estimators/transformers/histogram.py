@@ -28,20 +28,13 @@ class AdditiveHomogeneous(HistogramTransformer):
         than columns, a random selection of columns is used.
     random_state : int, RandomState, Generator or None, default=None
         Determines the random features and the sample.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
+    n_jobs, memory_budget
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with its fitted parameters.
-    basis_ : DenseBasis
-        The features.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    kernel_, basis_, n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------
@@ -84,20 +77,13 @@ class HistogramFourier(HistogramTransformer):
         The number of features, an even number: a cosine and a sine for each frequency.
     random_state : int, RandomState, Generator or None, default=None
         Determines the random features and the sample.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
+    n_jobs, memory_budget
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with its fitted parameters.
-    basis_ : DenseBasis
-        The features.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    kernel_, basis_, n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------
@@ -138,20 +124,13 @@ class RandomLaplace(HistogramTransformer):
         The number of features.
     random_state : int, RandomState, Generator or None, default=None
         Determines the random features and the sample.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
+    n_jobs, memory_budget
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with its fitted parameters.
-    basis_ : DenseBasis
-        The features.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    kernel_, basis_, n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------

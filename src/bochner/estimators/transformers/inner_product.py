@@ -25,20 +25,13 @@ class TensorSketch(FeatureTransformer):
         The number of features.
     random_state : int, RandomState, Generator or None, default=None
         Determines the sketches and the sample.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
+    n_jobs, memory_budget
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with its scale.
-    basis_ : RandomFunctions
-        The features.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    kernel_, basis_, n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------
@@ -47,7 +40,7 @@ class TensorSketch(FeatureTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.estimators.transformers.inner_product import TensorSketch
+    >>> from bochner import TensorSketch
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> TensorSketch(size=256, random_state=0).fit_transform(X).shape
     (100, 256)
@@ -78,20 +71,13 @@ class RandomMaclaurin(FeatureTransformer):
         length, or to 2^-n as in the paper.
     random_state : int, RandomState, Generator or None, default=None
         Determines the signs and the sample.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
+    n_jobs, memory_budget
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with its fitted parameters.
-    basis_ : MaclaurinBasis
-        The features.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    kernel_, basis_, n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------
@@ -100,7 +86,7 @@ class RandomMaclaurin(FeatureTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.estimators.transformers.inner_product import RandomMaclaurin
+    >>> from bochner import RandomMaclaurin
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> RandomMaclaurin(size=256, random_state=0).fit_transform(X).shape
     (100, 256)
@@ -140,20 +126,13 @@ class ArcCosine(FeatureTransformer):
         The number of features.
     random_state : int, RandomState, Generator or None, default=None
         Determines the random weights w_j.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
+    n_jobs, memory_budget
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel.
-    basis_ : RectifiedBasis
-        The features.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    kernel_, basis_, n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------
@@ -162,7 +141,7 @@ class ArcCosine(FeatureTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.estimators.transformers.inner_product import ArcCosine
+    >>> from bochner import ArcCosine
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> ArcCosine(size=256, random_state=0).fit_transform(X).shape
     (100, 256)

@@ -31,20 +31,13 @@ class NystroemMap(FeatureTransformer):
         Centres that replace the chosen ones.
     random_state : int, RandomState, Generator or None, default=None
         Determines the centres and the sample.
-    n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
-    memory_budget : int, str or None, default=None
-        Bytes, or a text such as "2GB", for cached values; None means half of the free memory. The
-        result does not depend on it.
+    n_jobs, memory_budget
+        As in `RandomFourier`.
 
     Attributes
     ----------
-    kernel_ : Kernel
-        The kernel with its bandwidth.
-    basis_ : NystroemBasis
-        The features.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    kernel_, basis_, n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------
@@ -59,7 +52,7 @@ class NystroemMap(FeatureTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.estimators.transformers.nystroem import NystroemMap
+    >>> from bochner import NystroemMap
     >>> X = np.random.default_rng(0).normal(size=(500, 3))
     >>> NystroemMap("laplacian", size=100, choice="pivoted", random_state=0).fit_transform(X).shape
     (500, 100)

@@ -40,15 +40,15 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     random_state : int, RandomState, Generator or None, default=None
         Determines the subsample and the start of the search for eigenvectors.
     n_jobs : int or None, default=None
-        The number of threads; None means all cores. The result does not depend on it.
+        As in `RandomFourier`.
 
     Attributes
     ----------
     spectrum_ : Spectrum
         The eigenvalues, the eigenvectors, (columns, k), and the tail lambda_{k+1}: the top
         eigenvalue of the transformed rows, so that 1 / tail is the step of gradient descent.
-    n_features_in_, feature_names_in_ : int, array of str
-        The number of columns of the fitted rows, and their names if they have any.
+    n_features_in_, feature_names_in_
+        As in `RandomFourier`.
 
     See Also
     --------
@@ -64,7 +64,7 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.estimators.transformers.whitening import PartialWhitening
+    >>> from bochner import PartialWhitening
     >>> X = np.random.default_rng(0).normal(size=(100, 3)) * [100.0, 10.0, 1.0]
     >>> whitening = PartialWhitening(eigenvectors=2).fit(X)
     >>> float(round(np.linalg.cond(X))), float(round(np.linalg.cond(whitening.transform(X)), 3))
