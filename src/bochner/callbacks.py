@@ -51,7 +51,7 @@ class CheckpointCallback(ABC):
         """Raise ValueError: there is no estimator that can be resumed."""
         raise ValueError(
             f"{type(self).__name__} is for fit of KernelClassifier, KernelRegressor, "
-            "KernelQuantileRegressor and KernelNoveltyDetector, which can go on from the middle. "
+            "KernelQuantileRegressor and KernelNoveltyDetector, which can resume. "
             "Leave it out of callbacks, and save the model once it is fitted."
         )
 

@@ -41,7 +41,8 @@ class Expansion(Validated):
     def validate(self) -> None:
         """Check that weights, intercept and basis have the same outputs and functions."""
         weights, size = self.weights, self.basis.size
-        require_sound(weights.ndim == 2 and weights.dtype.kind == "f", "its weights are no table")
+        is_matrix = weights.ndim == 2 and weights.dtype.kind == "f"
+        require_sound(is_matrix, "its weights are not a matrix")
         outputs = weights.shape[1]
         require_sound(outputs > 0, "it has no output")
         fits = self.intercept.shape in ((outputs,), ())

@@ -82,7 +82,7 @@ class OnePass(Stop):
         """Return a reason once the pass is done."""
         if progress.pass_ <= self.number:
             return None
-        return Reason("the rows were gone through once", converged=True)
+        return Reason("all rows were read once", converged=True)
 
 
 @dataclass(frozen=True)

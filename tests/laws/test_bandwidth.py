@@ -125,7 +125,7 @@ def test_beside_categories_it_is_for_the_kernel_of_bins(scales):
     settings = {"features": "binning", "scales": scales, "random_state": 0}
     found = KernelRegressor(Laplacian("auto"), **settings).fit(table, y)
     assert found.score(table, y) > 0.9
-    with pytest.raises(ValueError, match="beside categories is for Laplacian kernels"):
+    with pytest.raises(ValueError, match="with columns of categories needs a Laplacian kernel"):
         KernelRegressor(Cauchy("auto"), **settings).fit(table, y)
 
 

@@ -177,12 +177,12 @@ def test_columns_are_found_by_name_where_scales_are_learned_and_in_bins():
 
 def test_text_that_a_kernel_takes_for_numbers_is_told():
     frame = pd.DataFrame({"kind": ["x", "y"] * 30, "a": rows()[:, 0]})
-    with pytest.raises(ValueError, match=r"takes columns of text for numbers.*kernel.on"):
+    with pytest.raises(ValueError, match=r"treats columns of text as numbers.*kernel.on"):
         KernelRegressor(Delta(0.1).on("kind") + Gaussian(1.0)).fit(frame, frame["a"])
 
 
 def test_rows_that_a_scale_has_spoilt_are_told():
-    with pytest.raises(ValueError, match=r"scale='standard' has made of them. Give scale=None"):
+    with pytest.raises(ValueError, match=r"scaled by scale='standard'. Give scale=None"):
         KernelRegressor(ChiSquared(), scale="standard").fit(rows(), rows()[:, 0])
 
 

@@ -231,7 +231,7 @@ def test_chunks_that_cannot_be_gone_on_with_are_refused(samples):
     model = quick().partial_fit(X, Y)
     with pytest.raises(ValueError, match="1 columns, but DensityRatio was fitted with 2"):
         model.partial_fit(X[:, :1], Y[:, :1])
-    with pytest.raises(ValueError, match="Going on needs what the first call had"):
+    with pytest.raises(ValueError, match="parameters of the first call"):
         model.set_params(loss="exponential").partial_fit(X, Y)
 
 

@@ -189,7 +189,7 @@ def test_another_noise_holds_for_rows_that_follow(regression):
     process = KernelGaussianProcess(Gaussian(1.0), features=Fourier(64), random_state=0)
     process.partial_fit(X, y).set_params(noise=0.5).partial_fit(X, y)
     assert process.noise_ == pytest.approx(0.5)
-    with pytest.raises(ValueError, match="Going on needs what the first rows had"):
+    with pytest.raises(ValueError, match="parameters of the first rows"):
         process.set_params(features=Fourier(32)).partial_fit(X, y)
 
 

@@ -93,7 +93,7 @@ def test_callbacks_see_the_batches_of_sums(many):
     assert [p.position for p in seen] == [1, 2, 3, 0, 0]
     assert [p.rows for p in seen] == [6_666, 13_333, 20_000, 20_000, 20_000]
     assert [p.reason is None for p in seen] == [True] * 4 + [False]
-    assert (model.n_iter_, model.stopped_because_) == (1, "the rows were gone through once")
+    assert (model.n_iter_, model.stopped_because_) == (1, "all rows were read once")
     model.partial_fit(X[:50], y[:50])
     assert (model.n_iter_, model.history_["rows"][-2:]) == (2, [20_000, 20_050])
 
@@ -128,7 +128,7 @@ def test_time_that_is_up_leaves_the_posterior_of_some_rows(many):
 def test_time_that_is_up_with_the_last_row_is_no_loss(regression):
     for rows in (regression, (iter([regression]),)):
         model = process(max_seconds=AT_ONCE).fit(*rows)
-        assert model.stopped_because_ == "the rows were gone through once"
+        assert model.stopped_because_ == "all rows were read once"
 
 
 def test_an_interrupted_fit_keeps_what_it_has_seen(many):

@@ -127,7 +127,7 @@ def test_chunks_are_learned_one_after_the_other(classes):
         assert model.n_iter_ == number + 1
     assert model.score(X, y) > 0.85
     assert model.history_["rows"][-1] == len(X)
-    assert model.stopped_because_ == "the rows were gone through once"
+    assert model.stopped_because_ == "all rows were read once"
 
 
 def test_a_chunk_may_lack_classes_but_not_bring_new_ones(classes):

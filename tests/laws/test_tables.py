@@ -273,7 +273,7 @@ def test_columns_of_the_same_name_are_refused(frame):
 
 
 def test_an_array_in_place_of_a_frame_is_refused(frame):
-    with pytest.raises(ValueError, match=r"must come in a data frame.*got ndarray"):
+    with pytest.raises(ValueError, match=r"must be a data frame.*got ndarray"):
         Table.learn(frame).encode(frame.to_numpy())
 
 

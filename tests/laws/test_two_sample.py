@@ -193,5 +193,5 @@ def test_weights_that_cannot_be_used_are_refused(samples):
         two_sample_test(iter([X]), Y, sample_weight_X=ones)
     with pytest.raises(ValueError, match="have no targets"):  # nor are these the weights
         two_sample_test(iter([(X, ones)]), Y)
-    with pytest.raises(ValueError, match="method='normal' knows no weights"):
+    with pytest.raises(ValueError, match="method='normal' takes no weights"):
         two_sample_test(X, Y, sample_weight_X=ones, method="normal")

@@ -173,7 +173,7 @@ def test_quantiles_outside_of_0_and_1_are_refused(quantiles):
 
 @pytest.mark.parametrize("quantiles", [[0.5, 0.5], [0.9, 0.1]])
 def test_quantiles_that_do_not_rise_are_refused(quantiles):
-    refused(KernelQuantileRegressor(quantiles), r"rising order.*sorted\(set", X, Y)
+    refused(KernelQuantileRegressor(quantiles), r"increasing order.*sorted\(set", X, Y)
 
 
 @both_machines
@@ -302,8 +302,8 @@ def test_going_on_with_another_kernel_is_refused(name):
     model, targets = fitted(name)
     before = model.predict(X)
     model.set_params(kernel="laplacian", warm_start=True)
-    refused(model, "Going on needs.*Gaussian.*Laplacian.*warm_start=False", X, targets)
-    with pytest.raises(ValueError, match="Going on needs"):
+    refused(model, "parameters of the first fit.*Gaussian.*Laplacian.*warm_start=False", X, targets)
+    with pytest.raises(ValueError, match="parameters of the first fit"):
         model.partial_fit(X, targets)
     np.testing.assert_array_equal(model.predict(X), before)
 

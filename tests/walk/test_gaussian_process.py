@@ -33,7 +33,7 @@ def refused(model, message, *data, **more):
         ({"callbacks": print}, "callbacks must be None or a list of functions"),
         ({"kernel": "precomputed"}, "needs the kernel's values at new rows"),
         ({"kernel": lambda A, B: A @ B.T, "scales": "learn"}, "shift-invariant"),
-        ({"features": "fourier"}, "needs a number of features"),
+        ({"features": "fourier"}, "needs a fixed number of features"),
         ({"features": Fourier(20_000), "kernel": "gaussian", "noise": 1.0}, "at most 10,000"),
         ({"variance": "operator", "features": Fourier(10_000)}, "at most 8,192 features"),
         ({"variance": "operator", "features": "centers"}, "number of random features"),

@@ -126,7 +126,7 @@ def feature_values(basis: Basis, code: Any) -> NDArray[np.float64]:
     """Return the basis functions at encoded rows, (rows, size), in double precision."""
     if not isinstance(basis, DenseBasis | WhitenedBasis | BinningBasis):
         raise ValueError(
-            "A Gaussian process needs features that can be written down: Fourier(size), "
+            "A Gaussian process needs features that are columns of numbers: Fourier(size), "
             f"Centers(size) or Binning(grids); got those of a {type(basis).__name__}."
         )
     return np.asarray(basis.columns(code), np.float64)
@@ -136,7 +136,7 @@ def require_few_features(size: int | None) -> None:
     """Refuse more features than the matrix of their products allows."""
     if size is None:
         raise ValueError(
-            "variance='features' needs a number of features; got an endless supply. Give "
+            "variance='features' needs a fixed number of features; got a growing one. Give "
             "features=Fourier(size), Centers(size) or Binning(grids)."
         )
     if size > MOST_FEATURES:

@@ -76,7 +76,7 @@ def require_random(basis: Any) -> RandomBasis:
     """Return the basis if it has a moderate number of random functions, or refuse it."""
     if not isinstance(basis, RandomBasis) or basis.size is None:
         raise ValueError(
-            "variance='operator' needs a number of random features; got others. Give "
+            "variance='operator' needs a fixed number of random features; got others. Give "
             "features=Fourier(size), or variance='features'."
         )
     if basis.size > MOST_FEATURES:

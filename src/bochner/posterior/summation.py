@@ -22,7 +22,7 @@ from bochner.training.loop import INTERRUPTED, Solution, Training, run
 from bochner.training.progress import Progress, Reason
 
 BATCH_NUMBERS, BATCH_ROWS = 2**23, (256, 8_192)  # features of a batch; its fewest and most rows
-ALL_SEEN = Reason("the rows were gone through once", converged=True)
+ALL_SEEN = Reason("all rows were read once", converged=True)
 
 
 @dataclass

@@ -56,7 +56,7 @@ class Training(Validated):
     def validate(self) -> None:
         """Check that the counts are counts."""
         counts = (self.batch_size - 1, self.pass_, self.position, self.step, self.rows)
-        require_sound(min(counts) >= 0, "its counts cannot be")
+        require_sound(min(counts) >= 0, "its counts are out of range")
 
     @property
     def best_loss(self) -> float:

@@ -121,7 +121,10 @@ class Sample:
         weight = np.ones(len(X)) if weight is None else np.asarray(weight, np.float64)
         counted = weight > 0
         if counted.sum() < 2:
-            raise ValueError("Scales are learned from two rows at least that have a weight.")
+            raise ValueError(
+                "Scales are learned from at least two rows of positive weight; got "
+                f"{int(counted.sum())}. Give more rows, or scales=None."
+            )
         X, y, weight = X[counted], y[counted], weight[counted] / weight[counted].mean()
         held_out = held_out if isinstance(held_out, str) else np.asarray(held_out)[counted]
         alternatives = _alternatives(X, categorical) if warp else ()
@@ -287,7 +290,10 @@ def _blocks(rows: int, held_out: Any, ordered: bool) -> NDArray[np.int64] | None
     if not isinstance(held_out, str):
         names, numbers = np.unique(held_out, return_inverse=True)
         if len(names) < 2:
-            raise ValueError("Groups are held out whole, so there must be two at least; got one.")
+            raise ValueError(
+                "held_out of Tuning must have at least two groups, since each is held out as a "
+                "whole; got one."
+            )
         return numbers.astype(np.int64)
     blocks = max(FEWEST_BLOCKS, min(BLOCKS, rows // LEAST_LENGTH))
     return np.arange(rows) * blocks // rows if ordered else None

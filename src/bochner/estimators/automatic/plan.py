@@ -174,9 +174,9 @@ class PlanInputs:
         if self.suits_bins:
             return
         raise ValueError(
-            f"This kernel takes columns of text for numbers: {self.kernel!r}. Let it see the "
-            "others, kernel.on([...]), and those of text by Delta().on([...]), or take "
-            "kernel='laplacian', for which bins take text as it is."
+            f"This kernel treats columns of text as numbers: {self.kernel!r}. Restrict it to the "
+            "other columns, kernel.on([...]), with Delta().on([...]) for those of text, or give "
+            "kernel='laplacian', for which bins accept text."
         )
 
 
@@ -212,10 +212,10 @@ def make_plan(features: Any, solver: Any, inputs: PlanInputs) -> Plan:
     """Return the plan for features and solver, of which one or both may be "auto"."""
     if not is_auto(solver):
         chosen = _default_features(solver, inputs) if is_auto(features) else features
-        return Plan(chosen, solver, "so it was asked for", _cost(chosen, solver, inputs.costs))
+        return Plan(chosen, solver, "the solver was given", _cost(chosen, solver, inputs.costs))
     if not is_auto(features):
         chosen = _solver_for(FeatureMap.resolve(features), inputs)
-        why = "this solver suits the features that were given"
+        why = "the solver suits the given features"
         return Plan(features, chosen, why, _cost(features, chosen, inputs.costs))
     return _method(inputs)
 
@@ -278,21 +278,21 @@ def _method(inputs: PlanInputs) -> Plan:
     costs, kernel = inputs.costs, inputs.kernel
     if inputs.categories:
         inputs.require_bins()
-        return _on_bins(inputs, "some columns hold categories, which bins take as they are")
+        return _on_bins(inputs, "some columns hold categories, which bins accept")
     if costs is None or inputs.once:
-        return Plan(map_name(kernel), "dsg", "the rows come as a stream, of which none is kept")
+        return Plan(map_name(kernel), "dsg", "the rows are a stream, which is not stored")
     if not issubclass(inputs.loss, Smooth):
         inputs.require_features()
         return Plan(map_name(kernel), "dsg", "the loss has kinks", costs.doubly_stochastic())
     if _few(inputs):
         return _on_few_rows(inputs, costs)
     if is_random(kernel) and has_map(kernel):
-        why = "the kernel is known by random functions"
+        why = "the kernel is defined by random functions"
         return Plan("random", "dsg", why, costs.doubly_stochastic())
     if not isinstance(kernel, ShiftInvariant):
         return _on_values(inputs, costs)
     if inputs.scaled and is_separable(kernel):
-        return _on_bins(inputs, "a scale for each column is learned, which bins take as it is")
+        return _on_bins(inputs, "a scale for each column is learned, which bins can use")
     if costs.eigenpro().seconds <= inputs.seconds:
         return _on_centers(inputs, costs)
     many = f"{costs.rows:,} rows are too many for a kernel function at each of them"

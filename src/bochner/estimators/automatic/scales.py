@@ -226,7 +226,7 @@ class KernelTuning:
         if source.n_columns > MOST_COLUMNS:
             raise ValueError(
                 f"Scales and bandwidths are learned for at most {MOST_COLUMNS:,} columns; got "
-                f"{source.n_columns:,}. Leave scales=None, give a bandwidth, or take fewer columns."
+                f"{source.n_columns:,}. Give scales=None, a bandwidth, or fewer columns."
             )
         targets = self.targets(Squared())
         most_rows = max(2, MOST_NUMBERS // (source.n_columns + targets.outputs))
@@ -269,8 +269,8 @@ class KernelTuning:
 def _refuse_categories(kernel: Any, sample: Sample) -> None:
     if sample.categorical:
         raise ValueError(
-            'bandwidth="auto" beside categories is for Laplacian kernels, which bins are made '
-            f'for; got {kernel!r}. Give Laplacian("auto"), a number, or "median".'
+            'bandwidth="auto" with columns of categories needs a Laplacian kernel, for which there '
+            f'are bins; got {kernel!r}. Give Laplacian("auto"), a number, or "median".'
         )
 
 

@@ -359,7 +359,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class SmallerFit:
-    """Where a fit stood before its basis grew."""
+    """Data, solution and history of a fit before its basis grew."""
 
     data: TrainingData
     solution: Solution

@@ -104,7 +104,7 @@ class StopAsked(Stop):
 
 
 def warn_if_unfinished(reason: Reason | None, progress: Progress | None, tol: float) -> None:
-    """Warn the caller of `fit` if a limit ended it, unless the training loss stood still."""
+    """Warn the caller of `fit` if a limit ended it while the training loss still changed."""
     if reason is None or progress is None:
         return
     fall = progress.fall
@@ -113,7 +113,7 @@ def warn_if_unfinished(reason: Reason | None, progress: Progress | None, tol: fl
     far = _last_fall(fall, f"tol / 10 is {tol / 10:g}")
     warnings.warn(
         f"The fit ended before it converged: {reason}, and {far}. Raise max_passes or "
-        "max_seconds, or leave both None to fit until held-out rows gain no more.",
+        "max_seconds, or leave both None to fit until the held-out loss stops falling.",
         ConvergenceWarning,
         stacklevel=4,
     )
@@ -122,8 +122,8 @@ def warn_if_unfinished(reason: Reason | None, progress: Progress | None, tol: fl
 def warn_of_limits(ends: Sequence[Progress], tol: float, what: str) -> None:
     """Warn the caller if a limit ended one of several fits before it converged.
 
-    A solver that knows its optimality has converged if it says so; for another one the training
-    loss has to stand still.
+    A solver that measures its optimality says whether it has converged; for another one the
+    training loss must no longer change.
     """
     early = [end for end in ends if not _converged(end, tol)]
     if not early:
@@ -133,8 +133,8 @@ def warn_of_limits(ends: Sequence[Progress], tol: float, what: str) -> None:
     if np.isfinite(last.optimality):
         far = f"the optimality residual is {last.optimality:.2g}"
     warnings.warn(
-        f"{what} ended before it converged: {last.reason}, and {far}. Raise limits of "
-        "passes or time that you gave, or choose another solver or regularisation.",
+        f"{what} ended before it converged: {last.reason}, and {far}. Raise the limits of passes "
+        "or time if you gave any, or choose another solver or regularisation.",
         ConvergenceWarning,
         stacklevel=4,
     )
@@ -150,9 +150,9 @@ def warn_of_unseen_rows(ends: Sequence[Progress], rows: int | None) -> None:
     if rows is not None:
         part = f"{end.rows:,} of {rows:,} rows"
     warnings.warn(
-        f"The fit ended before all rows were seen: {end.reason}. What is known is the posterior "
-        f"given {part}, with deviations as wide as these leave them. Raise max_seconds, or leave "
-        "it None to see all rows.",
+        f"The fit ended before all rows were seen: {end.reason}. The posterior is that given "
+        f"{part}, with accordingly wide standard deviations. Raise max_seconds, or leave it None "
+        "to see all rows.",
         ConvergenceWarning,
         stacklevel=4,
     )
@@ -166,7 +166,7 @@ def _converged(end: Progress, tol: float) -> bool:
 
 def _last_fall(fall: float, enough: str) -> str:
     if not np.isfinite(fall):
-        return "a single pass cannot tell how far it is"
+        return "one pass does not show how far it was from the minimum"
     return (
         f"in the last pass the training loss {'fell' if fall > 0 else 'rose'} by "
         f"{abs(fall):.2g} of its first value ({enough})"

@@ -95,13 +95,13 @@ def require_partial_fit(solver: Solver[Any], features: Any) -> None:
         isinstance(features, Centers) and features.size is None and features.given is None
     ):
         raise AttributeError(
-            "All rows are to be centres, but partial_fit sees some of them. Give a number of "
-            "centres, such as features=Centers(1000)."
+            "features='centers' makes all rows centres, but partial_fit sees only some of them. "
+            "Give a number of centres, such as features=Centers(1000)."
         )
     if solver.tags.access != "shuffled":
         raise AttributeError(
-            f"{type(solver).__name__} goes through all rows again and again, but partial_fit sees "
-            "some of them once. Leave solver='auto', or give 'dsg' or 'averaged'."
+            f"{type(solver).__name__} makes many passes over all rows, but partial_fit sees some "
+            "of them once. Leave solver='auto', or give 'dsg' or 'averaged'."
         )
 
 
@@ -123,8 +123,8 @@ def require_own_state(solver: Solver[Any], state: State) -> None:
     """Refuse to continue from the state of another solver."""
     if not isinstance(state, solver.tags.state_type):
         raise ValueError(
-            f"This model was fitted by another solver, so {type(solver).__name__} cannot go on "
-            "with it. Begin anew, and name the same solver each time: solver='averaged' for fit "
+            f"This model was fitted by another solver, so {type(solver).__name__} cannot continue "
+            "it. Start a new fit, and give the same solver each time: solver='averaged' for fit "
             "followed by partial_fit on bins."
         )
 
@@ -133,9 +133,9 @@ def require_same_rows(same: bool) -> None:
     """Refuse to resume a checkpoint on other rows, or by other settings, than it was made."""
     if not same:
         raise ValueError(
-            "This is a checkpoint of a fit to other rows or by other settings, and cannot go on "
-            "with these. Give the same rows in the same order and the same parameters, or begin "
-            "anew with a clone of this estimator."
+            "This is a checkpoint of a fit to other rows or with other parameters, which these "
+            "cannot resume. Give the same rows in the same order and the same parameters, or fit a "
+            "clone of this estimator."
         )
 
 

@@ -108,7 +108,7 @@ class Setup(RowCoding, Validated):
         require_columns(self.basis, self.scaling)
         columns, maps = self.basis.input_columns, self.warping.maps if self.warping else {}
         inside = columns is None or all(0 <= place < columns for place in maps)
-        require_sound(inside, "it maps a column that is not there")
+        require_sound(inside, "it maps a column that does not exist")
 
     def coded(self, source: DataSource) -> DataSource:
         """Return the rows as the basis takes them, in single precision, and coded targets."""
@@ -364,7 +364,7 @@ def held_out_rows(source: DataSource) -> Batch | None:
         )
     if rows.weight is not None and not rows.weight.any():
         raise ValueError(
-            "All held-out rows have weight 0, so there is nothing to judge by. Give "
+            "All held-out rows have weight 0, so they have no mean loss. Give "
             "early_stopping=False, or leave such rows out."
         )
     return rows
@@ -389,6 +389,6 @@ def require_recipe(first: str, given: str, of: str, restart: str) -> None:
     """
     if given != first:
         raise ValueError(
-            f"Going on needs what the first {of} had, {first}; got {given}. Set it back, or begin "
-            f"anew{restart}."
+            f"Continuing needs the parameters of the first {of}, {first}; got {given}. Set them "
+            f"back, or start again{restart}."
         )

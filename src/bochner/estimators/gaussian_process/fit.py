@@ -77,8 +77,8 @@ def log_likelihood(
         return posterior.log_likelihood(noises)
     if not isinstance(posterior, FunctionPosterior):
         raise ValueError(
-            "This posterior is an operator, of which no likelihood is known. Fit it anew with "
-            "variance='features' or 'functions'."
+            "A likelihood needs the rows or sums over them, and this posterior is an operator "
+            "without either. Fit again with variance='features' or 'functions'."
         )
     kernel, rows = posterior.kernel, posterior.ridge.source
     found, count = row_likelihood(kernel, rows, noises, most_rows)

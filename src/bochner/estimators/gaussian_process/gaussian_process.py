@@ -332,7 +332,9 @@ class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
         a new observation has the variance std^2 + noise_. A covariance is limited to 5,000 rows.
         """
         if return_std and return_cov:
-            raise ValueError("At most one of return_std and return_cov can be asked for.")
+            raise ValueError(
+                "At most one of return_std and return_cov may be True; got both. Give one of them."
+            )
         if is_stream(X) and not return_cov:
             return concatenated(self.predict(rows, return_std) for rows in self._validated_parts(X))
         rows, limits, targets = self._rows(X), self._limits(), self._setup.targets

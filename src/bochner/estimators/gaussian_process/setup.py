@@ -89,8 +89,8 @@ def require_known_length(source: DataSource, variance: str) -> None:
     """Refuse a source of an unknown number of rows."""
     if source.n_rows is None:
         raise ValueError(
-            f"variance={variance!r} needs to know how many rows there are, since the noise is "
-            "shared among them; got a stream. Give variance='features', or arrays."
+            f"variance={variance!r} needs the number of rows, by which the noise is divided; got a "
+            "stream. Give variance='features', or arrays."
         )
 
 

@@ -116,8 +116,8 @@ def read_targets(source: DataSource) -> tuple[NDArray[Any], NDArray[np.float64] 
     y = [batch.y for batch in batches if batch.y is not None]
     if not y:
         raise ValueError(
-            "Predictions are judged by targets, but the source has none. Give a file with the "
-            "target's column, or blocks (X, y)."
+            "A score needs targets; the source has none. Give a file with the target's column, or "
+            "blocks (X, y)."
         )
     weight = [batch.weight for batch in batches if batch.weight is not None]
     return np.concatenate(y), np.concatenate(weight) if weight else None

@@ -114,7 +114,7 @@ class Table:
         parts += [f"Unexpected: {_listed(unexpected)}."] if unexpected else []
         parts = parts or [f"They are in another order, which was: {_listed(self.names)}."]
         raise ValueError(
-            f"The columns must be the {len(self.names)} that were there at fit, in the same order. "
+            f"The columns must be the {len(self.names)} columns of the fit, in the same order. "
             f"{' '.join(parts)} Choose them by their names, frame[list of names]."
         )
 
@@ -263,7 +263,7 @@ def _text(cell: Any) -> str:
 def _require_frame(frame: Any) -> None:
     if not isinstance(frame, Frame):
         raise ValueError(
-            "Rows must come in a data frame, since the fit is on columns of text; got "
+            "Rows must be a data frame, since the model was fitted to columns of text; got "
             f"{type(frame).__name__}. Give a data frame with the columns of the fit."
         )
 
@@ -272,8 +272,8 @@ def _refuse_duplicates(names: tuple[Hashable, ...]) -> None:
     if len(set(names)) < len(names):
         double = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         raise ValueError(
-            f"Columns must have names of their own; got more than one {_listed(double)}. Rename "
-            "or drop them."
+            f"Column names must be unique; got more than one {_listed(double)}. Rename or drop "
+            "them."
         )
 
 

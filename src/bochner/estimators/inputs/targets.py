@@ -140,7 +140,7 @@ class Targets(Validated, ABC):
 
     def validate(self) -> None:
         """Check the number of outputs."""
-        require_sound(0 < self.outputs < MOST_OUTPUTS, "its number of outputs cannot be")
+        require_sound(0 < self.outputs < MOST_OUTPUTS, "its number of outputs is out of range")
 
     @abstractmethod
     def columns(self, y: NDArray[Any]) -> NDArray[np.float64]:
@@ -170,7 +170,10 @@ class Numbers(Targets):
         """Check the numbers of outputs and of copies of each."""
         super().validate()
         copies = 1 if self.copies is None else self.copies
-        require_sound(copies > 0 and self.outputs % copies == 0, "its copies cannot be")
+        require_sound(
+            copies > 0 and self.outputs % copies == 0,
+            "its number of copies does not divide its outputs",
+        )
 
     @classmethod
     def learn(cls, y: NDArray[Any], copies: int | None = None) -> Numbers:
@@ -234,7 +237,7 @@ class Labels(Targets):
         """Check that outputs and weights are as many as the classes."""
         super().validate()
         count, factors = len(self.classes), self.class_factors
-        require_sound(self.classes.ndim == 1 and count > 0, "its classes are no list")
+        require_sound(self.classes.ndim == 1 and count > 0, "its classes are not a list")
         fits = self.outputs in (1, count)
         require_sound(fits, "it has another number of outputs than classes")
         fits = factors is None or factors.shape == (count,)

@@ -158,8 +158,8 @@ def refuse_blocks(X: Any) -> None:
     """Refuse a list of blocks, which could also be a list of rows."""
     if isinstance(X, list) and X and isinstance(X[0], tuple) and np.ndim(X[0][0]) > 0:
         raise ValueError(
-            "A list of blocks cannot be told from a list of rows. Give "
-            "bochner.data.IteratorSource(blocks), or iter(blocks) to go through them once."
+            "A list of blocks could also be a list of rows. Give "
+            "bochner.data.IteratorSource(blocks), or iter(blocks) to read them once."
         )
 
 
@@ -201,10 +201,7 @@ def checked(batch: Batch) -> Batch:
     """Return the batch if its numbers are finite or missing and its weights are valid."""
     values = batch.X.data if sp.issparse(batch.X) else batch.X
     if np.isinf(values).any():
-        raise ValueError(
-            f"{_place(batch)} contain infinity. Drop such rows or fill them in before they come "
-            "here."
-        )
+        raise ValueError(f"{_place(batch)} contain infinity. Drop such rows or fill them in first.")
     refuse_missing(batch.X)
     weight = batch.weight
     if weight is not None and not (np.isfinite(weight) & (weight >= 0)).all():
@@ -263,6 +260,6 @@ def require_scaled_rows(kernel: Kernel, sample: Batch, scale: str | None) -> Non
         kernel.require(sample.X)
     except ValueError as error:
         raise ValueError(
-            f"{error} The rows are what scale={scale!r} has made of them. "
-            "Give scale=None, or let the kernel see columns that may be scaled."
+            f"{error} The rows were scaled by scale={scale!r}. Give scale=None, or restrict the "
+            "kernel to columns that may be scaled."
         ) from error

@@ -234,8 +234,8 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
             continues = self.__sklearn_is_fitted__()
             if continues and self._training is None:
                 raise ValueError(
-                    "This model was made smaller when it was saved, and what partial_fit needs is "
-                    "not in it any more. Fit it anew, or keep the one that was not saved."
+                    "partial_fit needs the state of the fit, which this model lost when it was "
+                    "saved without its unused bins. Fit it again, or use the model before saving."
                 )
             source = self._source(X, y, sample_weight, reset=not continues, least=1)
             previous = self._record() if continues else None
@@ -253,7 +253,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # 
         is_chunk: bool = False,
     ) -> Fit:
         learner = self._target_learner()
-        # A continued fit keeps what it has learned, unless other rows make it start anew.
+        # A continued fit keeps what it has learned, unless other rows make it start again.
         learns = previous is None or has_row_functions(previous.setup.basis)
         rows = RowStatistics(
             source,

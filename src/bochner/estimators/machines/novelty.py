@@ -181,12 +181,12 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         require_fraction("nu", self.nu)
         if isinstance(self.scales, str):
             raise ValueError(
-                "Scales are learned from targets, which a detector has not: scales must be None or "
+                "Scales are learned from targets, and a detector has none: scales must be None or "
                 f"a number for each column; got {self.scales!r}."
             )
         if has_auto_bandwidth(self.kernel):
             raise ValueError(
-                "A bandwidth is found by targets, which a detector has not: give a number, or "
+                "A bandwidth is chosen by targets, and a detector has none: give a number, or "
                 f'"median"; got {self.kernel!r}.'
             )
         super()._check_parameters()

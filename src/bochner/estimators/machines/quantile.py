@@ -147,12 +147,12 @@ class KernelQuantileRegressor(RegressionMachine):
         numbers = shares.ndim == 1 and len(shares) > 0 and shares.dtype.kind == "f"
         if not numbers or not ((shares > 0) & (shares < 1)).all():
             raise ValueError(
-                "quantiles must be numbers between 0 and 1, without them, such as [0.05, 0.5, "
-                f"0.95]; got {self.quantiles!r}."
+                "quantiles must be numbers between 0 and 1, exclusive, such as [0.05, 0.5, 0.95]; "
+                f"got {self.quantiles!r}."
             )
         if not (np.diff(shares) > 0).all():
             raise ValueError(
-                f"quantiles must be in rising order, each once; got {self.quantiles!r}. Give "
+                f"quantiles must be in increasing order, each once; got {self.quantiles!r}. Give "
                 "sorted(set(quantiles))."
             )
         return tuple(shares.tolist())

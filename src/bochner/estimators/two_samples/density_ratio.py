@@ -236,8 +236,8 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
         """Return the streaming fit to continue, or refuse other parameters."""
         if self._course is None:
             raise ValueError(
-                "This model was fitted to arrays by another solver, so partial_fit cannot go on "
-                "with it. Begin with partial_fit, or fit to streams: iter([X]) and iter([Y])."
+                "This model was fitted to arrays by another solver, so partial_fit cannot continue "
+                "it. Start with partial_fit, or fit to streams: iter([X]) and iter([Y])."
             )
         self._course.require(fit)
         return self._course

@@ -316,7 +316,7 @@ class _NormalApproximation:
 
     def add(self, pair: FeaturePair) -> None:
         if pair.is_weighted:
-            raise ValueError("method='normal' knows no weights. Choose method='permutation'.")
+            raise ValueError("method='normal' takes no weights. Choose method='permutation'.")
         z = pair.difference
         for side in (0, 1):
             self.totals[side] += z[side::2].sum(axis=0, dtype=np.float64)
