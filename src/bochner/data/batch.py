@@ -52,6 +52,17 @@ class Batch(Validated):
             None if self.weight is None else self.weight[rows],
         )
 
+    @property
+    def targets(self) -> NDArray[Any]:
+        """The targets of a batch that has some, as training batches do."""
+        assert self.y is not None
+        return self.y
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of each row, 1 if the batch has none."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
     @staticmethod
     def join(batches: Sequence[Batch]) -> Batch:
         """Stack batches in order."""

@@ -17,7 +17,7 @@ from bochner.features import Basis, BinningBasis, DenseBasis, RandomBasis, White
 from bochner.features.basis import extend_and_encode
 from bochner.kernels import Kernel
 from bochner.posterior.posterior import Posterior, clip_variance, require_few
-from bochner.posterior.units import Units, weights_of
+from bochner.posterior.units import Units
 from bochner.records import Validated, require_sound
 from bochner.solvers.solver import require_mass
 
@@ -71,9 +71,8 @@ class FeatureSums(Validated):
 
     def add(self, Z: NDArray[Any], batch: Batch) -> FeatureSums:
         """Return the sums with a batch of features Z added; `gram` is changed in place."""
-        weight = weights_of(batch)
-        assert batch.y is not None  # targets are coded
-        root, y = np.sqrt(weight)[:, None], batch.y - self.origin
+        weight = batch.weights
+        root, y = np.sqrt(weight)[:, None], batch.targets - self.origin
         weighted = np.ascontiguousarray(root * Z, np.float64)
         np.add(self.gram, gram(weighted), out=self.gram)
         products = transposed_product(weighted, np.ascontiguousarray(np.hstack([root * y, root])))

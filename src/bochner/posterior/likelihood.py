@@ -14,7 +14,6 @@ from bochner.compute.blas import single_blas
 from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
 from bochner.data import DataSource
 from bochner.kernels import Gaussian, Kernel, ShiftInvariant
-from bochner.posterior.units import weights_of
 
 STEP = 1e-4  # of log(scale), for finite differences
 JITTER = 1e-10
@@ -113,15 +112,13 @@ def row_likelihood(
     """
     require_few_rows(source.n_rows, most_rows)
     rows = next(iter(source.batches(most_rows)))
-    weight = weights_of(rows)
-    rows, weight = rows[weight > 0], weight[weight > 0]
-    assert rows.y is not None  # targets are coded
+    rows = rows[rows.weights > 0]
     X = np.asarray(rows.X.toarray() if sp.issparse(rows.X) else rows.X, np.float64)
     total, unscaled = 0.0, np.ones(X.shape[1])
     with single_blas():
         for noise in set(noises.tolist()):
-            y = np.ascontiguousarray(rows.y[:, noises == noise])
-            total += ExactLikelihood(kernel, X, y, weight)(1.0, noise, unscaled)  # type: ignore[arg-type]
+            y = np.ascontiguousarray(rows.targets[:, noises == noise])
+            total += ExactLikelihood(kernel, X, y, rows.weights)(1.0, noise, unscaled)  # type: ignore[arg-type]
     return total, len(X)
 
 

@@ -112,14 +112,11 @@ class Ridge:
             return replace(batch, y=np.asarray(targets(batch), np.float64))
 
         source: DataSource = mapped(self.source, with_targets)
-        outputs = source.sample(1).y
-        assert outputs is not None  # they have just been made
+        outputs = source.sample(1).targets.shape[1]
         if self.solver.tags.access == "shuffled" and isinstance(source, RandomAccess):
             source = shuffled(source)
         rows = self.source.n_rows
-        problem = Problem(
-            self.basis, Squared(), self.alpha, outputs.shape[1], False, rows, self.seed
-        )
+        problem = Problem(self.basis, Squared(), self.alpha, outputs, False, rows, self.seed)
         solution = run(
             self.solver,
             problem,

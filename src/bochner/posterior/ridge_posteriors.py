@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,7 @@ class OperatorPosterior(Posterior):
         basis = require_random(ridge.basis)
 
         def targets(batch: Batch) -> NDArray[Any]:
-            assert batch.y is not None  # targets are coded
-            return np.hstack([basis.columns(basis.encode(batch.X)), batch.y])
+            return np.hstack([basis.columns(basis.encode(batch.X)), batch.targets])
 
         return cls(kernel, ridge.fit(targets), outputs)
 
@@ -112,7 +112,7 @@ class FunctionPosterior(Posterior):
                 "variance='functions' reads the training rows again for every new test row; got "
                 "an iterator, which is read once. Give arrays, or variance='features'."
             )
-        return cls(kernel, ridge, ridge.fit(_given_targets), outputs)
+        return cls(kernel, ridge, ridge.fit(attrgetter("targets")), outputs)
 
     def mean(self, X: Any) -> NDArray[np.float64]:
         """Return the function fitted to the targets."""
@@ -159,9 +159,3 @@ class FunctionPosterior(Posterior):
 def _finite(basis: Basis) -> RandomBasis | None:
     """Return the basis if it has a finite number of random functions, else None."""
     return basis if isinstance(basis, RandomBasis) and basis.size is not None else None
-
-
-def _given_targets(batch: Batch) -> NDArray[Any]:
-    """Return the targets of the rows."""
-    assert batch.y is not None  # targets are coded
-    return batch.y

@@ -78,9 +78,8 @@ class Summation(SamplingSolver[SummationState]):
         """Add the rows of a batch."""
         if len(batch) == 0:
             return state
-        assert batch.y is not None  # targets are coded
         if state.sums is None:
-            state.sums = FeatureSums.empty(state.basis.end(None), batch.y.mean(axis=0))
+            state.sums = FeatureSums.empty(state.basis.end(None), batch.targets.mean(axis=0))
         larger, Z = extended(state.basis, batch.X)
         state.sums = state.sums.on_larger_basis(larger, state.basis).add(Z, batch)
         state.basis = larger
@@ -120,10 +119,8 @@ def sum_features(
     earlier: EarlierRows | None = None,
 ) -> tuple[Basis, FeatureSums]:
     """Read the rows once and return the basis, with all its bins, and the sums over the rows."""
-    first = source.sample(1).y
-    assert first is not None  # targets are coded
-    solver = Summation()
-    problem = Problem(basis, Squared(), 0.0, first.shape[1], False, source.n_rows, seed)
+    solver, outputs = Summation(), source.sample(1).targets.shape[1]
+    problem = Problem(basis, Squared(), 0.0, outputs, False, source.n_rows, seed)
     training, number = None, 0
     if earlier is not None:
         number = earlier.passes

@@ -46,11 +46,10 @@ class Units(Validated):
 
         The moments are taken about one row's targets, which avoids cancellation.
         """
-        origin = source.sample(1).y
-        assert origin is not None  # targets are coded
+        origin = source.sample(1).targets
         mass, total, squares = 0.0, np.zeros(origin.shape[1]), np.zeros(origin.shape[1])
         for batch in learning_batches(source):
-            weight, rest = weights_of(batch), batch.y - origin
+            weight, rest = batch.weights, batch.y - origin
             mass, total = mass + float(weight.sum()), total + weight @ rest
             squares += weight @ np.square(rest)
         require_mass(mass)
@@ -59,14 +58,8 @@ class Units(Validated):
 
     def __call__(self, batch: Batch) -> Batch:
         """Return the batch with targets in these units."""
-        assert batch.y is not None  # targets are coded
-        return replace(batch, y=(batch.y - self.location) / self.deviation)
+        return replace(batch, y=(batch.targets - self.location) / self.deviation)
 
     def restore(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values in the original units of the targets."""
         return mean * self.deviation + self.location
-
-
-def weights_of(batch: Batch) -> NDArray[np.float64]:
-    """Return the weights of the rows, 1 if there are none."""
-    return np.ones(len(batch)) if batch.weight is None else batch.weight

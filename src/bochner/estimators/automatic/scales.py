@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.blas import single_blas
-from bochner.data import DataSource, Scaling, Warping
+from bochner.data import Batch, DataSource, Scaling, Warping
 from bochner.estimators.automatic.plan import FEW_ROWS
 from bochner.estimators.automatic.settings import FitSettings, is_auto, is_binning
 from bochner.estimators.inputs.tables import Table
@@ -233,7 +233,6 @@ class KernelTuning:
         batch = source.sample(min(tuning.rows, most_rows), seed)
         categorical = self._categorical()
         coded = targets(batch)
-        assert coded.y is not None  # targets refuse a batch without y
         X = batch.X
         if settings.scale is not None:
             X = self.scaling().without(categorical).rows(X)
@@ -242,7 +241,7 @@ class KernelTuning:
         given_centers = isinstance(centers, Centers) and centers.given is not None
         return Sample.of(
             X,
-            _without_outliers(coded.y, coded.weight) if self._is_robust else coded.y,
+            _without_outliers(coded) if self._is_robust else coded.targets,
             coded.weight,
             categorical=categorical,
             held_out=tuning.groups(batch.index, source.n_rows),
@@ -280,11 +279,12 @@ def _is_laplacian_without_bandwidth(kernel: Any) -> bool:
     return isinstance(kernel, Laplacian) and isinstance(kernel.bandwidth, str)
 
 
-def _without_outliers(y: NDArray[np.float64], weight: Any) -> NDArray[np.float64]:
+def _without_outliers(coded: Batch) -> NDArray[np.float64]:
     """Return targets clipped to a few deviations from their median.
 
     A search compares squared errors, which a few outliers would dominate.
     """
+    y, weight = coded.targets, coded.weight
     away = FURTHEST * deviations(y, weight)
     middle = np.array([quantile_of(column, 0.5, weight) for column in y.T])
-    return np.clip(y, middle - away, middle + away)
+    return np.asarray(np.clip(y, middle - away, middle + away))

@@ -58,9 +58,8 @@ def loss_for_targets(sample: Batch, loss: Loss, error: float | None) -> Loss:
     """
     if type(loss).with_deviations is Loss.with_deviations:
         return loss  # it has no widths
-    assert sample.y is not None  # targets refuse a batch without y
     share = EXPECTED_ERROR if error is None else error
-    return loss.with_deviations(np.sqrt(share) * deviations(sample.y, sample.weight))
+    return loss.with_deviations(np.sqrt(share) * deviations(sample.targets, sample.weight))
 
 
 def text_taken_for_numbers(table: Table | None, kernel: Kernel) -> tuple[int, ...]:

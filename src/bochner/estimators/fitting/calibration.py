@@ -61,7 +61,7 @@ class Calibration:
     @classmethod
     def learn(cls, loss: Loss, held_out: Batch, f: NDArray[Any]) -> Calibration:
         """Return the calibration of maximum likelihood, given f at held-out rows."""
-        y, weight = _targets_and_weights(held_out)
+        y, weight = held_out.targets, np.asarray(held_out.weights, np.float64)
         counted = weight > 0
         y, weight, f = y[counted], weight[counted], f[counted]
         targets, weight = _smoothed_targets(y, weight), weight / weight.sum()
@@ -86,13 +86,6 @@ UNCALIBRATED = Calibration()
 def is_likelihood(loss: Loss) -> bool:
     """Whether a loss of labels is minus the logarithm of a likelihood."""
     return isinstance(loss, Probabilistic) and not isinstance(loss, Quadratic)
-
-
-def _targets_and_weights(held_out: Batch) -> tuple[Array, Array]:
-    """Return the columns of y and the weights."""
-    assert held_out.y is not None  # targets were coded
-    weight = np.ones(len(held_out)) if held_out.weight is None else held_out.weight
-    return held_out.y, np.asarray(weight, np.float64)
 
 
 def _scores(loss: Loss, f: NDArray[Any]) -> Array:

@@ -52,6 +52,7 @@ from bochner.estimators.fitting.setup import (
     alpha_for,
     fit_digest,
     holds_out,
+    require_recipe,
 )
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets, require_classes
@@ -260,7 +261,8 @@ class Fit:
         recipe = f"kernel={given}, loss={loss}, features={features}, scale={settings.scale!r}, "
         recipe += f"scales={describe_scales(settings.scales)}{self.target_learner.recipe}"
         if self.previous is not None:
-            self.previous.setup.require_same_recipe(recipe)
+            first = self.previous.setup.recipe
+            require_recipe(first, recipe, "fit", ": fit with warm_start=False")
             require_classes(self.previous.setup.targets, self.classes)
             return self.previous.setup
         seed = seed_of(settings.random_state)
@@ -446,8 +448,9 @@ class GrowingFit:
         An interrupted pass is continued, a finished one is not repeated.
         """
         every = self.training_data(data.setup, early_stopping=False)
-        every, self.smaller = every.with_basis(data.problem.basis), None
-        training = solution.training
+        # The basis has been prepared for these rows.
+        every = replace(every, problem=replace(every.problem, basis=data.problem.basis))
+        training, self.smaller = solution.training, None
         if training.last_pass is None:
             training.state = self.solver.on_new_rows(every.problem, training.state)
             training.position, training.last_pass = 0, training.pass_

@@ -168,10 +168,6 @@ class Setup(RowCoding, Validated):
         basis = self.features.larger_basis(self.basis, self.kernel, self.seed, rows)
         return None if basis is None else replace(self, basis=basis)
 
-    def require_same_recipe(self, recipe: str) -> None:
-        """Refuse to continue with other parameters than the first fit's."""
-        require_recipe(self.recipe, recipe, "fit", ": fit with warm_start=False")
-
 
 @dataclass(frozen=True)
 class TrainingData:
@@ -226,10 +222,6 @@ class TrainingData:
         held_out = held_out_rows(rest)  # of a stream, the pass that encoded it has collected them
         setup = replace(setup, basis=encoded.basis.for_prediction)
         return cls(setup, replace(problem(encoded.n_rows), basis=encoded.basis), encoded, held_out)
-
-    def with_basis(self, basis: Basis) -> TrainingData:
-        """Return the same data with a basis that has already been prepared for them."""
-        return replace(self, problem=replace(self.problem, basis=basis))
 
     def setup_with_counts(self) -> Setup:
         """Return the setup with the number of rows in each bin, if there are bins."""

@@ -24,7 +24,6 @@ from bochner.posterior import (
 from bochner.posterior.feature_posterior import LEAST_NOISE, least_noise
 from bochner.posterior.likelihood import row_likelihood
 from bochner.posterior.summation import EarlierRows, sum_features
-from bochner.posterior.units import weights_of
 from bochner.solvers.solver import require_mass
 
 ROWS_PER_BATCH = 8_192  # of the pass that adds up the weights
@@ -140,7 +139,7 @@ def _total_weight(source: DataSource) -> tuple[float, float]:
     """Return the sum of the weights, and the mean of those that are not 0."""
     mass, positive = 0.0, 0
     for batch in source.batches(ROWS_PER_BATCH):
-        weight = weights_of(batch)
+        weight = batch.weights
         mass, positive = mass + float(weight.sum()), positive + int(np.count_nonzero(weight))
     require_mass(mass)
     return mass, mass / positive

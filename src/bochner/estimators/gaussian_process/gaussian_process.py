@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.estimators.automatic.scales import scaled_kernel
 from bochner.estimators.automatic.settings import default_kernel, is_auto
 from bochner.estimators.fitting.reporting import warn_of_limits, warn_of_unseen_rows
+from bochner.estimators.fitting.setup import require_recipe
 from bochner.estimators.gaussian_process.fit import (
     FittedProcess,
     fit_process,
@@ -28,12 +30,7 @@ from bochner.estimators.gaussian_process.fit import (
 from bochner.estimators.gaussian_process.options import ProcessOptions
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, prepare_setup
 from bochner.estimators.inputs.schemas import concatenated
-from bochner.estimators.inputs.validation import (
-    InputValidation,
-    NumericRegressor,
-    is_stream,
-    unchanged_on_error,
-)
+from bochner.estimators.inputs.validation import NumericRegressor, is_stream, unchanged_on_error
 from bochner.features import Basis, FeatureMap
 from bochner.kernels import Kernel
 from bochner.posterior import FeatureSums, FitLimits, Posterior, Units
@@ -56,110 +53,7 @@ from bochner.validation import (
 VARIANCES = ("features", "operator", "functions")
 
 
-class GaussianProcessParameters(InputValidation):
-    """The parameters; `KernelGaussianProcess` describes them."""
-
-    families: ClassVar[dict[str, type[Component]]] = {
-        "kernel": Kernel,
-        "features": FeatureMap,
-        "solver": Solver,
-    }
-
-    def __init__(
-        self,
-        kernel: Any = "auto",
-        noise: float | str = "auto",
-        variance: str = "features",
-        features: Any = "auto",
-        solver: Any = "auto",
-        *,
-        scale: str | None = None,
-        scales: Any = "auto",
-        normalize_y: bool = True,
-        likelihood_rows: int = 1_000,
-        max_passes: int | None = None,
-        max_seconds: float | None = None,
-        tol: float = 0.001,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-        random_state: Any = None,
-        callbacks: Iterable[Callback] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.noise = noise
-        self.variance = variance
-        self.features = features
-        self.solver = solver
-        self.scale = scale
-        self.scales = scales
-        self.normalize_y = normalize_y
-        self.likelihood_rows = likelihood_rows
-        self.max_passes = max_passes
-        self.max_seconds = max_seconds
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
-
-    def _check_parameters(self) -> None:
-        if not is_auto(self.noise):
-            require_not_negative("noise", self.noise)
-        require_one_of("variance", self.variance, VARIANCES)
-        require_one_of("scale", self.scale, (None, "standard", "range"))
-        require_one_of("normalize_y", self.normalize_y, (True, False))
-        require_count("likelihood_rows", self.likelihood_rows)
-        require_count("max_passes", self.max_passes, also=(None,))
-        require_positive("max_seconds", self.max_seconds, also=(None,))
-        require_not_negative("tol", self.tol)
-        require_callables("callbacks", self.callbacks)
-        require_jobs(self.n_jobs)
-        require_memory(self.memory_budget)
-        if isinstance(self.scales, str):
-            require_one_of("scales", self.scales, ("auto", "learn", "equal"))
-        scaled_kernel(self._value_of("kernel"), self.scales).check()
-
-    def _options(self, seed: int) -> ProcessOptions:
-        """Return the parameters of the fit as a record."""
-        return ProcessOptions(
-            kernel=self.kernel,
-            noise=self.noise,
-            variance=self.variance,
-            features=self.features,
-            solver=self.solver,
-            scale=self.scale,
-            scales=self.scales,
-            normalize_y=self.normalize_y,
-            likelihood_rows=self.likelihood_rows,
-            memory_budget=self.memory_budget,
-            seed=seed,
-            columns=self._names,
-            table=self._table,
-        )
-
-    def _limits(
-        self, *callbacks: Callback, began: float | None = None, timed: bool = True
-    ) -> FitLimits:
-        """Return limits and callbacks, the given ones first."""
-        callbacks = (*callbacks, *(self.callbacks or ()))
-        if self.verbose:
-            passes = None if self.variance == "features" else self.max_passes
-            callbacks = (*callbacks, ProgressBar(passes))
-        seconds = self.max_seconds if timed else None
-        return FitLimits(self.max_passes, seconds, self.tol, callbacks, began)
-
-    def _default_kernel(self) -> Any:
-        return default_kernel(self.features)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
-
-
-def has_sums(estimator: GaussianProcessParameters) -> bool:
+def has_sums(estimator: KernelGaussianProcess) -> bool:
     """Whether the posterior is made of sums over the rows."""
     if estimator.variance != "features":
         raise AttributeError(
@@ -169,7 +63,7 @@ def has_sums(estimator: GaussianProcessParameters) -> bool:
     return True
 
 
-def has_likelihood(estimator: GaussianProcessParameters) -> bool:
+def has_likelihood(estimator: KernelGaussianProcess) -> bool:
     """Whether the posterior stores the rows, or sums over them."""
     if estimator.variance == "operator":
         raise AttributeError(
@@ -179,7 +73,7 @@ def has_likelihood(estimator: GaussianProcessParameters) -> bool:
     return True
 
 
-class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
+class KernelGaussianProcess(NumericRegressor):
     r"""Gaussian process regression on data of any size: a mean and its standard deviation.
 
     f ~ GP(mean of y, k), y_i = f(x_i) + e_i with e_i ~ N(0, noise / w_i), w_i the rows' weights.
@@ -276,6 +170,12 @@ class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
     (True, True, 0.01)
     """
 
+    families: ClassVar[dict[str, type[Component]]] = {
+        "kernel": Kernel,
+        "features": FeatureMap,
+        "solver": Solver,
+    }
+
     kernel_: Kernel
     basis_: Basis
     posterior_: Posterior
@@ -287,6 +187,45 @@ class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
     _noises: NDArray[np.float64]
     _setup: GaussianProcessSetup
     _sums: FeatureSums | None
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        noise: float | str = "auto",
+        variance: str = "features",
+        features: Any = "auto",
+        solver: Any = "auto",
+        *,
+        scale: str | None = None,
+        scales: Any = "auto",
+        normalize_y: bool = True,
+        likelihood_rows: int = 1_000,
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        tol: float = 0.001,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        random_state: Any = None,
+        callbacks: Iterable[Callback] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.noise = noise
+        self.variance = variance
+        self.features = features
+        self.solver = solver
+        self.scale = scale
+        self.scales = scales
+        self.normalize_y = normalize_y
+        self.likelihood_rows = likelihood_rows
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
@@ -311,7 +250,8 @@ class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
         sums = self._sums if self.__sklearn_is_fitted__() else None
         earlier = None
         if sums is not None:
-            self._setup.require(self._options(self._setup.seed).recipe)
+            given = self._options(self._setup.seed).recipe
+            require_recipe(self._setup.recipe, given, "rows", " with fit")
             history.columns = {name: list(values) for name, values in self.history_.items()}
             steps, rows = (history.columns[name][-1] for name in ("step", "rows"))
             earlier = EarlierRows(sums, self.n_iter_, steps, rows)  # type: ignore[arg-type]
@@ -376,6 +316,43 @@ class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
         with threads(self.n_jobs):
             return log_likelihood(self.posterior_, noises, self._units, self.likelihood_rows)
 
+    def _check_parameters(self) -> None:
+        if not is_auto(self.noise):
+            require_not_negative("noise", self.noise)
+        require_one_of("variance", self.variance, VARIANCES)
+        require_one_of("scale", self.scale, (None, "standard", "range"))
+        require_one_of("normalize_y", self.normalize_y, (True, False))
+        require_count("likelihood_rows", self.likelihood_rows)
+        require_count("max_passes", self.max_passes, also=(None,))
+        require_positive("max_seconds", self.max_seconds, also=(None,))
+        require_not_negative("tol", self.tol)
+        require_callables("callbacks", self.callbacks)
+        require_jobs(self.n_jobs)
+        require_memory(self.memory_budget)
+        if isinstance(self.scales, str):
+            require_one_of("scales", self.scales, ("auto", "learn", "equal"))
+        scaled_kernel(self._value_of("kernel"), self.scales).check()
+
+    def _options(self, seed: int) -> ProcessOptions:
+        """Return the parameters of the fit as a record."""
+        names = {field.name for field in fields(ProcessOptions)} - {"seed", "columns", "table"}
+        given = {name: getattr(self, name) for name in names}
+        return ProcessOptions(**given, seed=seed, columns=self._names, table=self._table)
+
+    def _limits(
+        self, *callbacks: Callback, began: float | None = None, timed: bool = True
+    ) -> FitLimits:
+        """Return limits and callbacks, the given ones first."""
+        callbacks = (*callbacks, *(self.callbacks or ()))
+        if self.verbose:
+            passes = None if self.variance == "features" else self.max_passes
+            callbacks = (*callbacks, ProgressBar(passes))
+        seconds = self.max_seconds if timed else None
+        return FitLimits(self.max_passes, seconds, self.tol, callbacks, began)
+
+    def _default_kernel(self) -> Any:
+        return default_kernel(self.features)
+
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
         return self._setup.rows(self._validated(X, reset=False))
@@ -401,3 +378,8 @@ class KernelGaussianProcess(NumericRegressor, GaussianProcessParameters):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "posterior_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags

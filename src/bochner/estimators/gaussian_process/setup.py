@@ -13,7 +13,7 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data import DataSource, Scaling, mapped
 from bochner.estimators.automatic.settings import features_for_table, unscaled_columns
-from bochner.estimators.fitting.setup import RowCoding, require_columns, require_recipe
+from bochner.estimators.fitting.setup import RowCoding, require_columns
 from bochner.estimators.gaussian_process.options import ProcessOptions
 from bochner.estimators.inputs.targets import Numbers
 from bochner.features import Basis, CenterBasis, WhitenedBasis
@@ -21,7 +21,6 @@ from bochner.features.feature_map import numeric_rows
 from bochner.kernels import ColumnScaled, Kernel, ShiftInvariant
 from bochner.posterior import ExactLikelihood, ProcessHyperparameters, Units, maximize_likelihood
 from bochner.posterior.feature_posterior import LEAST_NOISE, ROUNDING
-from bochner.posterior.units import weights_of
 from bochner.records import Validated
 from bochner.tuning.exact import require_shift_invariant
 
@@ -50,10 +49,6 @@ class GaussianProcessSetup(RowCoding, Validated):
     def validate(self) -> None:
         """Check that the scaling is of the columns of the basis."""
         require_columns(self.basis, self.scaling)
-
-    def require(self, recipe: str) -> None:
-        """Refuse to add rows with other parameters than the first rows had."""
-        require_recipe(self.recipe, recipe, "rows", " with fit")
 
 
 def prepare_setup(options: ProcessOptions, source: DataSource, part: bool) -> GaussianProcessSetup:
@@ -107,18 +102,17 @@ def choose_kernel_and_noise(
         return kernel, noise
     rows = max(2, min(options.likelihood_rows, MOST_NUMBERS // source.n_columns))
     batch = source.sample(rows, options.seed)
-    weight = weights_of(batch)
-    batch, weight = batch[weight > 0], weight[weight > 0]
-    assert batch.y is not None  # targets are coded
+    batch = batch[batch.weights > 0]
+    weight = batch.weights
     if len(batch) == 0:
         return kernel, FIRST_NOISE if noise is None else noise
-    units = Units.none(batch.y.shape[1])
+    y = batch.targets
+    units = Units.none(y.shape[1])
     if options.normalize_y:
-        mean = np.average(batch.y, axis=0, weights=weight)
-        squares = np.average(np.square(batch.y - mean), axis=0, weights=weight)
+        mean = np.average(y, axis=0, weights=weight)
+        squares = np.average(np.square(y - mean), axis=0, weights=weight)
         units = Units.of(mean, squares)
-    y = units(batch).y
-    assert y is not None
+    y = units(batch).targets
     size, typical = _mean_square(y, units), float(weight.mean())
     fixed = None
     if noise is not None:

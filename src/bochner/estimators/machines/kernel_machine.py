@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bochner.callbacks import Callback
-from bochner.component import Component, NamedComponents
+from bochner.component import Component
 from bochner.compute.pool import threads
 from bochner.data import DataSource, Scaling, Warping
 from bochner.data.statistics import RowStatistics
@@ -72,8 +72,20 @@ OPTIONAL_ATTRIBUTES = (
 )
 
 
-class Hyperparameters(NamedComponents):
-    """The parameters that all kernel machines share; `KernelRegressor` describes them."""
+def has_partial_fit(estimator: KernelMachine) -> bool:
+    """Whether the solver can train on parts of the rows, so that there is a `partial_fit`."""
+    solver = estimator.solver
+    if isinstance(solver, str) and solver not in Solver.registry:
+        return True  # "auto" can, and `fit` refuses an unknown name
+    require_partial_fit(Solver.resolve(solver), estimator.features)
+    return True
+
+
+class KernelMachine(CallbackSupportMixin, InputValidation):  # type: ignore[misc]
+    """Validates rows, runs a `Fit`, stores its record and predicts; subclasses code the targets.
+
+    `KernelRegressor` describes the parameters.
+    """
 
     families: ClassVar[dict[str, type[Component]]] = {
         "kernel": Kernel,
@@ -82,6 +94,29 @@ class Hyperparameters(NamedComponents):
         "solver": Solver,
         "tuning": Tuning,
     }
+
+    plan_: Plan
+    tuning_: Tuned
+    relevance_: NDArray[np.float64]
+    kernel_: Kernel
+    loss_: Loss
+    scaling_: Scaling | None
+    warping_: Warping | None
+    expansion_: Expansion
+    coef_: NDArray[Any]
+    intercept_: NDArray[Any]
+    n_features_used_: int
+    binning_: BinningDiagnostics
+    calibration_: Calibration
+    n_iter_: int
+    history_: dict[str, list[Any]]
+    stopped_because_: str
+    _setup: Setup
+    _learned: TunedKernel | None = None
+    _training: Training | None = None
+    _digest: bytes | None = None
+    _unfinished: bool = False
+    _used: float = 0.0  # seconds of an unfinished fit
 
     def __init__(
         self,
@@ -126,6 +161,22 @@ class Hyperparameters(NamedComponents):
         self.callbacks = callbacks
         self.verbose = verbose
 
+    @abstractmethod
+    def _target_learner(self) -> TargetLearner:
+        """Return the object that learns how targets are coded for a loss."""
+
+    def plan(self, X: Any, y: Any = None) -> Plan:
+        """Return what `fit` would do with these rows; `str(plan)` describes it in a paragraph.
+
+        X and y are those of `fit`. The estimator does not change. To choose the number of centres,
+        this may fit two small machines to a sample.
+        """
+        self._check_parameters()
+        estimator: KernelMachine = clone(self)
+        source = estimator._source(X, y, None, reset=True, least=2)
+        with threads(self.n_jobs):
+            return estimator._new_fit(source, None).plan()
+
     def _check_parameters(self) -> None:
         if not is_auto(self.alpha):
             require_not_negative("alpha", self.alpha)
@@ -154,58 +205,6 @@ class Hyperparameters(NamedComponents):
         """Return the parameters as a record."""
         names = {field.name for field in fields(FitSettings)} - {"loss", "enough"}
         return FitSettings(loss=self._loss(), **{name: getattr(self, name) for name in names})
-
-
-def has_partial_fit(estimator: Hyperparameters) -> bool:
-    """Whether the solver can train on parts of the rows, so that there is a `partial_fit`."""
-    solver = estimator.solver
-    if isinstance(solver, str) and solver not in Solver.registry:
-        return True  # "auto" can, and `fit` refuses an unknown name
-    require_partial_fit(Solver.resolve(solver), estimator.features)
-    return True
-
-
-class KernelMachine(CallbackSupportMixin, InputValidation, Hyperparameters):  # type: ignore[misc]
-    """Validates rows, runs a `Fit`, stores its record and predicts; subclasses code the targets."""
-
-    plan_: Plan
-    tuning_: Tuned
-    relevance_: NDArray[np.float64]
-    kernel_: Kernel
-    loss_: Loss
-    scaling_: Scaling | None
-    warping_: Warping | None
-    expansion_: Expansion
-    coef_: NDArray[Any]
-    intercept_: NDArray[Any]
-    n_features_used_: int
-    binning_: BinningDiagnostics
-    calibration_: Calibration
-    n_iter_: int
-    history_: dict[str, list[Any]]
-    stopped_because_: str
-    _setup: Setup
-    _learned: TunedKernel | None = None
-    _training: Training | None = None
-    _digest: bytes | None = None
-    _unfinished: bool = False
-    _used: float = 0.0  # seconds of an unfinished fit
-
-    @abstractmethod
-    def _target_learner(self) -> TargetLearner:
-        """Return the object that learns how targets are coded for a loss."""
-
-    def plan(self, X: Any, y: Any = None) -> Plan:
-        """Return what `fit` would do with these rows; `str(plan)` describes it in a paragraph.
-
-        X and y are those of `fit`. The estimator does not change. To choose the number of centres,
-        this may fit two small machines to a sample.
-        """
-        self._check_parameters()
-        estimator: KernelMachine = clone(self)
-        source = estimator._source(X, y, None, reset=True, least=2)
-        with threads(self.n_jobs):
-            return estimator._new_fit(source, None).plan()
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         self._check_parameters()

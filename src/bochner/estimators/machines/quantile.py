@@ -13,7 +13,6 @@ from bochner.component import Component
 from bochner.data import DataSource
 from bochner.estimators.inputs.schemas import read_targets
 from bochner.estimators.inputs.targets import NumberLearner
-from bochner.estimators.machines.kernel_machine import Hyperparameters
 from bochner.estimators.machines.regressor import RegressionMachine
 from bochner.losses import Quantile
 
@@ -74,7 +73,7 @@ class KernelQuantileRegressor(RegressionMachine):
     """
 
     families: ClassVar[dict[str, type[Component]]] = {
-        name: family for name, family in Hyperparameters.families.items() if name != "loss"
+        name: family for name, family in RegressionMachine.families.items() if name != "loss"
     }
 
     def __init__(

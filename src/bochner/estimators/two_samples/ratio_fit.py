@@ -15,7 +15,6 @@ from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Batch, DataSource, HeldOut, RandomAccess, hold_out, shuffled
 from bochner.estimators.automatic.settings import is_auto
 from bochner.estimators.fitting.resume import resume_on_new_rows
-from bochner.estimators.fitting.setup import require_recipe
 from bochner.estimators.inputs.validation import is_precomputed
 from bochner.estimators.two_samples.samples import PairStream, SamplePair, require_same_form
 from bochner.features import Centers, RandomFeatures, prepare
@@ -167,10 +166,6 @@ class StreamingRatioFit:
         problem = Problem(basis, LOSSES[fit.loss](), alpha, 1, False, None, fit.seed)
         return cls(fit, repr(fit), kernel, problem)
 
-    def require(self, asked: RatioFit) -> None:
-        """Refuse to continue with other parameters than those of the first call."""
-        require_recipe(self.recipe, repr(asked), "call", " with fit")
-
     def run(self, x: DataSource, y: DataSource, stop: Stop) -> tuple[Expansion, StreamingRatioFit]:
         """Return f and the fit after training on two samples."""
         solver = DoublyStochastic(batch_size=BATCH_ROWS)
@@ -234,9 +229,7 @@ def divergence(f: Expansion, pair: SamplePair) -> float:
 def _logistic_losses(f: Expansion, pair: SamplePair) -> NDArray[np.float64]:
     """Return the logistic losses of the rows, times their shares of the total weight."""
     rows = pair.labelled()
-    assert rows.y is not None  # the labels
-    assert rows.weight is not None
-    losses = Logistic().value(rows.y, f(rows.X)) * rows.weight / rows.weight.sum()
+    losses = Logistic().value(rows.targets, f(rows.X)) * rows.weights / rows.weights.sum()
     return np.asarray(losses, np.float64)
 
 

@@ -235,7 +235,7 @@ class SamplePair:
                     f"The sample {name} needs at least {FEWEST_ROWS} rows, of which some are held "
                     f"out; got {len(rows)}."
                 )
-            if not _weight(rows).any():
+            if not rows.weights.any():
                 raise ValueError(
                     f"The weights of {name} are zero for every row. Give at least one row a "
                     "positive one."
@@ -249,7 +249,7 @@ class SamplePair:
     @property
     def has_weight(self) -> bool:
         """Whether both samples have rows with a positive weight."""
-        return bool(_weight(self.x).any() and _weight(self.y).any())
+        return bool(self.x.weights.any() and self.y.weights.any())
 
     def split(self, share: float, rng: Random) -> tuple[SamplePair, SamplePair]:
         """Return training rows and held-out rows, a random share of either sample."""
@@ -275,7 +275,7 @@ class SamplePair:
         mass = len(self) / 2
         parts = []
         for rows, label in ((self.x, 1.0), (self.y, -1.0)):
-            weight = _weight(rows)
+            weight = rows.weights
             targets = np.full((len(rows), 1), label)
             weight = mass * weight / (weight.sum() or 1.0)
             parts.append(replace(rows, y=targets, weight=weight))
@@ -290,8 +290,3 @@ class SamplePair:
 def _with_weight(rows: Batch) -> Batch:
     """Return the rows with weights of 1 if they have none."""
     return rows if rows.weight is not None else replace(rows, weight=np.ones(len(rows)))
-
-
-def _weight(rows: Batch) -> NDArray[np.float64]:
-    assert rows.weight is not None  # `_with_weight` has added it
-    return rows.weight
