@@ -47,6 +47,7 @@ STEPS = [
         "_run_fit", "estimators", "_source", BEFORE, "checks what the user gave: rows as a source"
     ),
     Step("run", "estimators", "_prepare", BEFORE, "tunes, plans and sets up, as follows"),
+    Step("learn", "data", "labels", BEFORE, "reads the rows once: classes, moments, digest"),
     Step("_tune_scales", "tuning", "search", BEFORE, "learns scales and ridge on a sample"),
     Step("_prepare", "estimators", "plan", BEFORE, "chooses features, solver and loss"),
     Step("_set_up", "data", "sample", BEFORE, "takes a sample of the rows"),
@@ -54,7 +55,6 @@ STEPS = [
     Step("prepare", "kernels", "resolved", BEFORE, "the bandwidth becomes a number"),
     Step("prepare", "features", "build", BEFORE, "makes the basis phi"),
     Step("build", "kernels", "variance", BEFORE, "the basis asks the kernel what it needs"),
-    Step("fingerprint", "data", "batches", BEFORE, "reads the rows, to know them again"),
     Step(
         "training_data",
         "estimators",
