@@ -372,22 +372,9 @@ class SmallerFit:
 class GrowingFit:
     """The runs of one fit, of which several are needed where the basis grows.
 
-    Parameters
-    ----------
-    settings : FitSettings
-        The parameters of the estimator.
-    coded : DataSource
-        The rows by `Setup.coded`.
-    prepared : Preparation
-        What was chosen before the first batch.
-    history : History
-        Gets a line for each batch of all runs.
-    began : float
-        When the fit began, by `time.perf_counter`.
-    reporter, model_of
-        As in `Fit`.
-    smaller : SmallerFit or None
-        The result to return to, while a larger basis has yet to prove better.
+    `coded` are the rows by `Setup.coded`; `history` gets a line for each batch of all runs; `began`
+    is by `time.perf_counter`. While a larger basis has yet to prove better, `smaller` is the result
+    to return to.
     """
 
     settings: FitSettings
