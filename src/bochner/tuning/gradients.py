@@ -41,11 +41,7 @@ def choose_kernel(
 
 
 def tune_kernel(
-    kernel: Kernel,
-    sample: Sample,
-    scales: NDArray[np.float64],
-    seed: int,
-    linear_map: bool = False,
+    kernel: Kernel, sample: Sample, scales: NDArray[np.float64], seed: int, linear_map: bool = False
 ) -> ScoredKernel:
     """Return the kernel with the best bandwidth, ridge and, if it is smooth, scales."""
     best = score_kernel(kernel, sample, scales, seed, exhaustive=True)

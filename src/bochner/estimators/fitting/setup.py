@@ -278,11 +278,7 @@ class FitRecord:
 
     @classmethod
     def of(
-        cls,
-        prepared: Preparation,
-        setup: Setup,
-        solution: Solution,
-        history: History,
+        cls, prepared: Preparation, setup: Setup, solution: Solution, history: History
     ) -> FitRecord:
         """Return what an estimator keeps of a solution."""
         state = solution.training.state

@@ -191,10 +191,7 @@ class StreamingRatioFit:
             raise ValueError("No rows of both samples have a positive weight. Give such rows.")
         x_held, y_held = map(_join, self.held_out, new)
         after = replace(
-            self,
-            training=solution.training,
-            held_out=(x_held, y_held),
-            calls=self.calls + 1,
+            self, training=solution.training, held_out=(x_held, y_held), calls=self.calls + 1
         )
         return normalised(solution.expansion, after.held_out_pair), after
 
