@@ -1,12 +1,15 @@
 """What a second call may rely on, and what starts anew."""
 
+import copy
+
 import numpy as np
 import pytest
 
 from bochner import KernelClassifier, KernelRegressor
 from bochner.data import ArraySource
-from bochner.estimators.fitting.setup import MOST_HELD_OUT, split
-from bochner.solvers import DoublyStochastic
+from bochner.estimators.fitting.resume import first_version_digest
+from bochner.estimators.fitting.setup import DIGEST_VERSION, MOST_HELD_OUT, split
+from bochner.solvers import DoublyStochastic, Solver
 from bochner.solvers.averaged_weights import AveragedWeights
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -19,6 +22,18 @@ def test_a_converged_fit_learns_from_other_rows_again(regression):
     model.fit(X + 1.0, -y)
     assert model.history_["step"][-1] > steps + 3
     assert model.score(X + 1.0, -y) > 0.5
+
+
+def test_a_finished_fit_of_an_earlier_version_is_recognised(regression):
+    X, y = regression
+    model = KernelRegressor(solver="dsg", warm_start=True, random_state=0).fit(X, y)
+    assert model._digest.startswith(DIGEST_VERSION)
+    text = model._settings().described(Solver.resolve("dsg"))
+    model._digest = first_version_digest(ArraySource(X, y), model._setup, text)
+    assert len(model._digest) == 64
+    steps = model.history_["step"][-1]
+    assert copy.deepcopy(model).fit(X, y).history_["step"][-1] == steps
+    assert copy.deepcopy(model).fit(X + 1.0, y).history_["step"][-1] > steps
 
 
 @pytest.mark.parametrize("solver", ["direct", "eigenpro"])

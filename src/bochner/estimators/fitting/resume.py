@@ -33,7 +33,9 @@ def is_same_fit(
         return False
     if before.startswith(DIGEST_VERSION):
         return now == before
-    return before == _first_version(source, previous.setup, settings.described(prepared.solver))
+    return before == first_version_digest(
+        source, previous.setup, settings.described(prepared.solver)
+    )
 
 
 def resumed(
@@ -150,7 +152,7 @@ def require_checkpoints(prepared: Preparation) -> None:
         )
 
 
-def _first_version(source: DataSource, setup: Setup, settings: str) -> bytes:
+def first_version_digest(source: DataSource, setup: Setup, settings: str) -> bytes:
     """Return the digest of rows, coded targets, weights and settings that earlier versions stored.
 
     All rows are digested where the source has random access, else a sample.
