@@ -228,17 +228,6 @@ class SamplingSolver(Solver[S]):
         """Return the number of rows of the sample that `init` gets."""
 
 
-def targets_of(batch: Batch) -> NDArray[Any]:
-    """Return the targets of the rows; training batches have some."""
-    assert batch.y is not None
-    return batch.y
-
-
-def weights_of(batch: Batch) -> NDArray[np.float64]:
-    """Return the weights of the rows."""
-    return np.ones(len(batch)) if batch.weight is None else batch.weight
-
-
 def require_mass(mass: float) -> None:
     """Raise ValueError if the total weight of the rows is 0."""
     if not mass > 0:

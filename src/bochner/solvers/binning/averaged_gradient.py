@@ -15,14 +15,7 @@ from bochner.features import BinningBasis, BinningDiagnostics
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant, curvature
-from bochner.solvers.solver import (
-    PredictionCache,
-    Solver,
-    SolverTags,
-    State,
-    targets_of,
-    weights_of,
-)
+from bochner.solvers.solver import PredictionCache, Solver, SolverTags, State
 from bochner.validation import is_integer, require, require_not_negative
 
 BATCH_ROWS = 16_384
@@ -192,7 +185,7 @@ class AveragedGradient(Solver[AveragedGradientState], name="averaged"):
     def _take_steps(
         self, problem: Problem, state: AveragedGradientState, codes: NDArray[np.int32], batch: Batch
     ) -> AveragedGradientState:
-        y, weight = targets_of(batch), np.asarray(weights_of(batch), np.float64)
+        y, weight = batch.targets, np.asarray(batch.weights, np.float64)
         rule, values, moved = self._rule(problem, state), [], 0.0
         for top in range(0, len(batch), LINEAR_ROWS):
             part = slice(top, top + LINEAR_ROWS)

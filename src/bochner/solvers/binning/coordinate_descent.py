@@ -18,14 +18,7 @@ from bochner.losses import Quadratic, Smooth
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant
-from bochner.solvers.solver import (
-    DEFAULT_ALPHA,
-    Solver,
-    SolverTags,
-    State,
-    require_weights,
-    targets_of,
-)
+from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State, require_weights
 from bochner.validation import is_number, require, require_count, require_positive
 
 SHARES = {"l1": 1.0, "l2": 0.0}
@@ -446,7 +439,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
         """Move the weights of a grid; none in a first pass that computes predictions."""
         assert isinstance(problem.loss, Smooth)
         assert batch.weight is not None  # groups come with weights
-        step, grid = GridStep(problem.loss, targets_of(batch), batch.weight), batch.X
+        step, grid = GridStep(problem.loss, batch.targets, batch.weight), batch.X
         penalty = self._penalty(problem, state)
         if not state.opened and state.seen == 0 and state.stages == 1 and state.at_zero:
             state.rows = step.rows_at(np.tile(state.constant, (len(batch), 1)))

@@ -14,7 +14,6 @@ from bochner.data import Batch
 from bochner.losses import Smooth
 from bochner.problem import Problem
 from bochner.solvers.initialization import curvature
-from bochner.solvers.solver import targets_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Residuals:
     @property
     def y(self) -> NDArray[Any]:
         """The targets."""
-        return targets_of(self.batch)
+        return self.batch.targets
 
     @cached_property
     def slopes(self) -> NDArray[np.float64]:

@@ -40,8 +40,6 @@ from bochner.solvers.solver import (
     SolverTags,
     State,
     require_finite_basis,
-    targets_of,
-    weights_of,
 )
 from bochner.validation import require_at_most, require_count
 
@@ -256,7 +254,7 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
         rows = space.rows(problem, state, batch)
         at = state.intercept if state.ahead_intercept is None else state.ahead_intercept
         f = space.values(problem, state, rows) + at
-        y, weight = targets_of(batch), weights_of(batch)
+        y, weight = batch.targets, batch.weights
         slopes = problem.loss.gradient(y, f) * (weight / state.mean_weight)[:, None]
         move = space.move(problem, state, rows, slopes)
         self._take(state, move, constant=slopes.sum(axis=0) * state.lift)

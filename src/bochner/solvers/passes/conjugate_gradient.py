@@ -23,7 +23,7 @@ from bochner.solvers.passes.linear_system import (
     needs_diagonal,
     preconditioner,
 )
-from bochner.solvers.solver import SolverTags, require_mass, ridge_of, targets_of, weights_of
+from bochner.solvers.solver import SolverTags, require_mass, ridge_of
 
 PIECE = 65_536  # rows of the weights at a time, to limit the memory of intermediate results
 
@@ -96,7 +96,7 @@ class ConjugateGradient(SystemSolver[ConjugateGradientState], name="cg"):
         self, problem: Problem, state: ConjugateGradientState, batch: Batch
     ) -> ConjugateGradientState:
         """Add the batch's part of the gradient, or of the product with the direction."""
-        weight = weights_of(batch)
+        weight = batch.weights
         state.mass += float(weight.sum())
         if state.system is None:
             self._add_gradient(problem, state, batch, weight)
@@ -135,7 +135,7 @@ class ConjugateGradient(SystemSolver[ConjugateGradientState], name="cg"):
         if state.sums is None:
             state.sums = np.zeros_like(state.weights)
             state.diagonal = np.zeros(len(state.weights), state.weights.dtype)
-        y, f = targets_of(batch), evaluated(problem, batch.X, state.weights)
+        y, f = batch.targets, evaluated(problem, batch.X, state.weights)
         state.total += float(weight @ problem.loss.value(y, f))
         add_projected(problem, batch.X, problem.loss.gradient(y, f) * weight[:, None], state.sums)
         if state.diagonal is not None and needs_diagonal(problem.basis):

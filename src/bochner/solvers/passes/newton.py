@@ -25,7 +25,7 @@ from bochner.solvers.passes.linear_system import (
     needs_diagonal,
     preconditioner,
 )
-from bochner.solvers.solver import SolverTags, ridge_of, targets_of, weights_of
+from bochner.solvers.solver import SolverTags, ridge_of
 
 WHOLE, SHORTER = (1.0,), tuple(0.5**i for i in range(7))  # lengths of a line search
 EPS = float(np.finfo(np.float64).eps)
@@ -122,7 +122,7 @@ def make_room(state: NewtonState, batch: Batch) -> None:
 
 def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) -> None:
     """Add a batch's losses, gradient and curvature."""
-    loss, weight, y = smooth(problem), weights_of(batch), targets_of(batch)
+    loss, weight, y = smooth(problem), batch.weights, batch.targets
     direction = state.weights if trial.direction is None else trial.direction
     before, steps = state.values[batch.index], evaluated(problem, batch.X, direction)
     state.steps[batch.index] = steps
@@ -139,10 +139,10 @@ def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) 
 
 def add_product(problem: Problem, state: NewtonState, descent: Descent, batch: Batch) -> None:
     """Add a batch's part of the Hessian's product with the direction of the system."""
-    weight, system, shape = weights_of(batch), descent.system, state.weights.shape
+    weight, system, shape = batch.weights, descent.system, state.weights.shape
     descent.mass += float(weight.sum())
     values = evaluated(problem, batch.X, system.direction.reshape(shape))
-    product = smooth(problem).model_product(targets_of(batch), state.values[batch.index], values)
+    product = smooth(problem).model_product(batch.targets, state.values[batch.index], values)
     add_projected(problem, batch.X, product * weight[:, None], system.product.reshape(shape))
 
 
@@ -155,7 +155,7 @@ def curvatures(problem: Problem, batch: Batch, f: NDArray[Any]) -> NDArray[Any]:
     """
     numbers = batch.index[:, None] * problem.outputs + np.arange(problem.outputs)
     signs = np.where(row_hash(problem.seed, numbers) & np.uint64(1), 1.0, -1.0)
-    return signs * smooth(problem).model_product(targets_of(batch), f, signs)
+    return signs * smooth(problem).model_product(batch.targets, f, signs)
 
 
 def longest(problem: Problem, state: NewtonState, trial: Trial) -> float | None:
