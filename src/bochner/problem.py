@@ -42,7 +42,7 @@ class Expansion(Validated):
         """Check that weights, intercept and basis have the same outputs and functions."""
         weights, size = self.weights, self.basis.size
         is_matrix = weights.ndim == 2 and weights.dtype.kind == "f"
-        require_sound(is_matrix, "its weights are not a matrix")
+        require_sound(is_matrix, "its weights are not a table")
         outputs = weights.shape[1]
         require_sound(outputs > 0, "it has no output")
         fits = self.intercept.shape in ((outputs,), ())

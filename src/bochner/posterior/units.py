@@ -25,7 +25,7 @@ class Units(Validated):
 
     def validate(self) -> None:
         """Check that each output has a location and a deviation."""
-        require_sound(self.location.ndim == 1, "its location is not a list")
+        require_sound(self.location.ndim == 1, "its location is not 1-d")
         require_sound(self.location.shape == self.deviation.shape, "its parts differ in length")
 
     @classmethod

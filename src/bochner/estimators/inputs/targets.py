@@ -237,7 +237,7 @@ class Labels(Targets):
         """Check that outputs and weights are as many as the classes."""
         super().validate()
         count, factors = len(self.classes), self.class_factors
-        require_sound(self.classes.ndim == 1 and count > 0, "its classes are not a list")
+        require_sound(self.classes.ndim == 1 and count > 0, "its classes are not 1-d")
         fits = self.outputs in (1, count)
         require_sound(fits, "it has another number of outputs than classes")
         fits = factors is None or factors.shape == (count,)
