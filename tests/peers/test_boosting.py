@@ -597,7 +597,7 @@ def test_another_kernel_cannot_continue_a_fit(solver, features):
         KernelRegressor, solver, features, kernel=kernel, max_passes=3, warm_start=True
     )
     expected = model.fit(X, y).predict(X)
-    with pytest.raises(ValueError, match="needs what the first fit had"):
+    with pytest.raises(ValueError, match="needs the parameters of the first fit"):
         model.set_params(max_passes=6, kernel__bandwidth=9.0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), expected)
 
