@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bochner.compute.pool import each_tile
 
@@ -44,6 +44,26 @@ def checked_pair(A: Any, B: Any | None) -> tuple[Rows, Rows]:
         A, B = sp.csr_array(A), sp.csr_array(B)
     dtype = np.result_type(A.dtype, B.dtype)
     return A.astype(dtype, copy=False), B.astype(dtype, copy=False)
+
+
+def checked_values(
+    values: NDArray[Any], shape: tuple[int, ...], dtype: DTypeLike, what: str, function: Any
+) -> NDArray[Any]:
+    """Return what a user's function gave in a dtype, or raise if it cannot be used."""
+    if values.shape != shape or values.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{what} must return real numbers of the shape {shape}; {function!r} returned "
+            f"{values.dtype} of the shape {values.shape}."
+        )
+    with np.errstate(over="ignore"):  # overflow becomes infinity, which is refused
+        values = values.astype(dtype, copy=False)
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"{what} must return finite numbers; {function!r} returned NaN, infinity, or numbers "
+            f"that are too large for {values.dtype}. Correct it, also for a row of zeros, or scale "
+            "the columns of X."
+        )
+    return values
 
 
 def dense(X: Rows) -> Array:

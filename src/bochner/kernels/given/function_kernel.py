@@ -9,9 +9,8 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from bochner.kernels.given.returned_values import checked_values
 from bochner.kernels.kernel import CONSTRUCTORS, Kernel
-from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
+from bochner.kernels.rows import Array, Rows, checked_rows, checked_values, dense, tiles
 
 ROWS = 512  # for which the function is called at once
 BLOCK = 32  # rows whose k(a, a) is taken from a matrix of all their pairs

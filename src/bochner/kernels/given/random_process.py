@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from bochner.compute.linear_algebra.products import product
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.given.returned_values import checked_values
 from bochner.kernels.kernel import Kernel, parts
 from bochner.kernels.prepared import PreparedKernel
-from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
+from bochner.kernels.rows import Array, Rows, checked_rows, checked_values, dense, tiles
 from bochner.validation import require_count
 
 UNIT = 64  # draws that are sampled and evaluated together; another number changes every model

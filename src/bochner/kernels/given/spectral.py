@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from bochner.compute.elementwise.waves import cosine_sine
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.given.returned_values import checked_values
 from bochner.kernels.kernel import ShiftInvariant
-from bochner.kernels.rows import Array, Rows, checked_rows, dense, tiles
+from bochner.kernels.rows import Array, Rows, checked_rows, checked_values, dense, tiles
 
 SIZE = 16_384  # frequencies of the Monte Carlo mean
 PIECE = 1024  # of them at a time
