@@ -40,13 +40,13 @@ def evaluate(
     with screen.report_errors():
         from bochner.cli.work.evaluation import evaluate_model
         from bochner.cli.work.pages import model_report, require_page
-        from bochner.cli.work.reading import load_model, open_like, report_skipped
+        from bochner.cli.work.reading import load_model, open_with_schema, report_skipped
 
         if report is not None:
             require_page(report)
         fitted = load_model(model)
         schema = fitted.schema_with_target(split_names(target))
-        source = open_like(
+        source = open_with_schema(
             data,
             schema,
             screen,

@@ -51,7 +51,7 @@ def predict(
     screen = Screen(as_json, quiet)
     with screen.report_errors():
         from bochner.cli.work.predictions import PredictionOptions, predict_columns
-        from bochner.cli.work.reading import load_model, open_like, report_skipped
+        from bochner.cli.work.reading import load_model, open_with_schema, report_skipped
         from bochner.cli.work.table_files import table_writer
 
         began = perf_counter()
@@ -61,7 +61,7 @@ def predict(
         outputs.require(fitted.model)
         kind = None if format is None else format.literal
         schema = fitted.schema.without_target()
-        source = open_like(
+        source = open_with_schema(
             data, schema, screen, keep="no", on_error=on_error.literal, format=kind
         )  # fmt: skip
         rows = 0

@@ -81,7 +81,7 @@ class DataOptions:
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
 
-def open_like(
+def open_with_schema(
     data: list[str],
     schema: Schema,
     screen: Screen,
