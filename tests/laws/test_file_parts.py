@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import dump_svmlight_file
 
 from bochner import Checkpoint, KernelRegressor, load
-from bochner.data import open_source
+from bochner.data import Split, open_source
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -32,6 +33,58 @@ def test_sparse_files_count_their_columns_alike_even_if_one_never_uses_the_first
     source = open_source(paths)
     assert rows(source) == [[5, 0, 1], [0, 6, 2]]
     assert rows(open_source(paths[1], schema=source.schema)) == [[0, 6, 2]]
+
+
+@pytest.mark.parametrize("keep", ["auto", "disk", "no"])
+@pytest.mark.parametrize("zero_based", [True, False])
+def test_files_by_scikit_learn_are_read_however_they_count_their_columns(
+    tmp_path, zero_based, keep
+):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-9, 9, size=(50, 6)) * (rng.uniform(size=(50, 6)) < 0.5) / 8
+    X[:40, 0] = 0.0  # the first column appears far from the beginning
+    X[-1, 0] = X[-1, 5] = 1.0
+    y = np.arange(50.0)
+    path = str(tmp_path / "rows.svm")
+    dump_svmlight_file(X, y, path, zero_based=zero_based)
+    for on_error in ("raise", "skip"):
+        source = open_source(path, keep=keep, on_error=on_error)
+        (batch,) = source.batches(100)
+        np.testing.assert_array_equal(batch.X.toarray(), X)
+        assert source.schema.zero_based == zero_based
+        assert source.skipped.count == 0
+    part = open_source(path, split=Split("train", 0.5), keep=keep)
+    assert part.schema.zero_based == zero_based
+    assert part.n_columns == 6
+
+
+def test_a_model_of_dense_rows_reads_sparse_files_however_they_count(tmp_path):
+    (zero, one) = written(tmp_path, **{"a.svm": "1 0:5 2:1\n", "b.svm": "1 1:5 3:1\n"})
+    np.save(tmp_path / "rows.npy", np.zeros((4, 4)))
+    schema = open_source(tmp_path / "rows.npy", target=3).schema.without_target()
+    for path in (zero, one):
+        for keep in ("auto", "no"):
+            (batch,) = open_source(path, schema=schema, keep=keep).batches(10)
+            assert batch.X.toarray().tolist() == [[5, 0, 1]]
+
+
+def test_how_columns_are_counted_can_be_said(tmp_path):
+    (path,) = written(tmp_path, **{"a.svm": "1 1:5 2:1\n"})
+    assert rows(open_source(path)) == [[5, 1]]
+    assert rows(open_source(path, zero_based=True)) == [[0, 5, 1]]
+    with pytest.raises(ValueError, match="zero_based must be one of"):
+        open_source(path, zero_based="maybe")
+
+
+def test_an_index_beyond_those_of_the_fit_is_a_malformed_row(tmp_path):
+    paths = written(tmp_path, **{"a.svm": "1 1:5 2:1\n", "b.svm": "1 1:1\n1 2:6 9:2\n1 2:3\n"})
+    schema = open_source(paths[0]).schema
+    message = r"b\.svm, line 2: expected an index of at most 2, as in the rows of the fit, found 9"
+    with pytest.raises(ValueError, match=message):
+        open_source(paths[1], schema=schema)
+    source = open_source(paths[1], schema=schema, on_error="skip")
+    assert rows(source) == [[1, 0], [0, 3]]
+    assert source.skipped.count == 1
 
 
 def test_an_index_beside_those_of_the_fit_is_a_malformed_row(tmp_path):

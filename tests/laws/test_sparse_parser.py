@@ -41,7 +41,7 @@ def test_sparse_rows_are_read_as_they_are_written(rows):
 def test_sparse_rows_are_those_of_scikit_learn():
     content = b"# head\n+1 qid:3 1:0.25 7:-1e3 # note\r\n\n-1\t2:3  5:.5 \n2.5\n"
     X, y = load_svmlight_file(io.BytesIO(content), n_features=7, zero_based=False)
-    chunk = sparse(content)
+    chunk = sparse(content, zero_based=False)
     np.testing.assert_array_equal(chunk.labels, y)
     np.testing.assert_array_equal(chunk.matrix(7).toarray(), X.toarray())
     assert chunk.lines.tolist() == [2, 4, 5]
@@ -60,7 +60,7 @@ def test_sparse_rows_are_those_of_scikit_learn():
         ("1 3", 'expected index:value, found "3"'),
         ("1 -3:1", 'expected index:value, found "-3:1"'),
         ("1 2147483648:1", 'expected an index of at most 16777216, found "2147483648:1"'),
-        ("1 0:1", "expected an index from 1 on (give zero_based=True if the first column is 0)"),
+        ("1 0:1", "expected an index from 1 on (the first column is 1; give zero_based=True if"),
         ("1 1:1 qid:3", 'expected index:value, found "qid:3"'),
     ],
 )
@@ -73,6 +73,7 @@ def test_bad_sparse_rows_are_named_and_left_out(line, sentence):
     assert chunk.matrix(5).toarray().tolist() == [[1, 0, 0, 0, 2], [3, 0, 0, 0, 0]]
 
 
-def test_an_index_0_at_the_beginning_tells_how_columns_are_counted():
-    assert SvmlightFile(io.BytesIO(b"1 1:1\n1 0:1\n")).zero_based
-    assert not SvmlightFile(io.BytesIO(b"1 1:1\n1 10:1\n")).zero_based
+def test_indices_stay_as_they_are_written_until_all_are_known():
+    chunk = sparse(b"1 1:1\n1 0:1 7:2\n")
+    assert chunk.indices.tolist() == [1, 0, 7]
+    assert chunk.least_index == 0

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bochner.cli.work.table_files import SPARSE, TABLES, Columns, table_writer
 from bochner.data.files.formats.chunk import Chunk, Coded, SparseChunk
 from bochner.data.files.formats.paths import find_files, format_of
-from bochner.data.files.formats.svmlight import SvmlightFile
-from bochner.data.files.formats.tables import open_table, share_index_base
+from bochner.data.files.formats.svmlight import SvmlightFile, find_index_base
+from bochner.data.files.formats.tables import TableOptions, open_table
 
 LARGEST_WHOLE = 2.0**53
 MOST_COLUMNS = 10_000  # of sparse rows that are written as dense rows
@@ -27,8 +27,8 @@ def convert_files(
     if out != "-" and any(Path(path).absolute() == Path(out).absolute() for path in paths):
         raise ValueError(f"{out} cannot be read and written at once: give another name.")
     format = format or format_of(paths)
-    tables = [open_table(path, format) for path in paths]
-    share_index_base(table for table in tables if isinstance(table, SvmlightFile))
+    tables = [open_table(path, format, TableOptions()) for path in paths]
+    find_index_base([table for table in tables if isinstance(table, SvmlightFile)])
     width = _width(tables) if format == "svmlight" else 0
     sparse = Path(out).suffix.lower() in SPARSE
     record = {"rows": 0, "skipped_rows": 0, "out": out}

@@ -20,7 +20,8 @@ from bochner.data.files.formats.paths import (
     find_files,
     format_of,
 )
-from bochner.data.files.formats.tables import Header, open_table, share_index_base
+from bochner.data.files.formats.svmlight import find_index_base
+from bochner.data.files.formats.tables import Header, TableOptions, open_table
 from bochner.data.files.parsing import SparseParsing, TableParsing
 from bochner.data.files.schema.first_pass import Progress, read_sparse, read_table
 from bochner.data.files.schema.layout import (
@@ -85,6 +86,7 @@ def open_source(
     on_error: OnError = "raise",
     format: Format | None = None,
     header: Header = "auto",
+    zero_based: bool | Literal["auto"] = "auto",
     keep: Keep = "auto",
     split: Split | None = None,
     schema: Schema | None = None,
@@ -122,6 +124,9 @@ def open_source(
         Needed only if neither names nor first bytes of the files identify it.
     header : bool or "auto"
         Whether CSV files begin with names; "auto" decides by the first line.
+    zero_based : bool or "auto"
+        Whether the first column of svmlight files is 0 instead of 1; "auto": if an index of the
+        whole table is 0, or as in the schema.
     keep : "auto", "memory", "disk" or "no"
         Where rows are stored: "auto" in memory up to a fourth of the budget and in a temporary
         file beyond, "memory" or "disk" always there, "no" nowhere, so that every pass parses the
@@ -159,9 +164,13 @@ def open_source(
     files = find_files(paths)
     require_one_of("format", format, (None, *get_args(Format)))
     format = format or format_of(files)
-    header = header if schema is None else schema.header
+    how = TableOptions(
+        _texts(selection, schema),
+        header if schema is None else schema.header,
+        _known_index_base(zero_based, schema),
+    )
     stamps = tuple(Stamp.of(path) for path in files if path != STANDARD_INPUT)
-    tables = tuple(open_table(path, format, _texts(selection, schema), header) for path in files)
+    tables = tuple(open_table(path, format, how) for path in files)
     if options.keep == "no" and schema is None and any(table.once for table in tables):
         raise ValueError(
             "Standard input can be read once, but learning takes several passes: keep='no' is for "
@@ -177,6 +186,13 @@ def _texts(selection: ColumnSelection, schema: Schema | None) -> tuple[str, ...]
         return tuple(str(name) for name in selection.categorical)
     labels = () if schema.labels is None else schema.targets
     return (*(schema.names[place] for place in schema.categorical), *labels)
+
+
+def _known_index_base(given: bool | Literal["auto"], schema: Schema | None) -> bool | None:
+    require_one_of("zero_based", given, (True, False, "auto"))
+    if given != "auto":
+        return bool(given)
+    return None if schema is None else schema.zero_based
 
 
 def _table(
@@ -232,7 +248,8 @@ def _sparse(
             "out."
         )
     schema, skips = options.schema, options.on_error == "skip"
-    share_index_base(tables, None if schema is None else schema.zero_based)
+    if schema is not None:
+        find_index_base(tables)
     dtype = np.dtype(options.dtype or "float64")
     width = None if schema is None else schema.n_columns
     parsing = SparseParsing(tables, stamps, options.split, skips, width, dtype)

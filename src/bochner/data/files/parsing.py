@@ -21,6 +21,7 @@ from bochner.data.files.split import PartOrder, Split
 
 Vocabularies = dict[str, Vocabulary]
 SHOWN = 10
+LARGEST = 2**31
 TO_PREDICT = (
     "The model was fitted to rows without missing values: fill them in, or fit with "
     "missing='own', 'mean' or 'median'."
@@ -48,6 +49,8 @@ class MissingCells:
 class Tally:
     """Counts of malformed rows and missing cells, and the first row numbers of the parts read.
 
+    `least_index` is the least index of sparse rows, whatever the split.
+
     Parameters
     ----------
     skips : bool
@@ -58,6 +61,7 @@ class Tally:
     bad: int = 0
     first: list[str] = field(default_factory=list)
     missing: dict[str, MissingCells] = field(default_factory=dict)
+    least_index: int = LARGEST
     starts: list[tuple[int, int]] = field(default_factory=list)
 
     def count_malformed(self, rows: Iterable[BadRow], count: int) -> None:
@@ -265,14 +269,19 @@ class SparseParsing(Parsing):
         return table.chunks()  # type: ignore[no-any-return]
 
     def _valid(self, chunk: SparseChunk, file: str, tally: Tally) -> NDArray[np.bool_]:
-        valid = np.isfinite(chunk.labels)
-        odd = ~np.isfinite(chunk.data)
-        if odd.any():
-            valid[np.searchsorted(chunk.indptr, np.flatnonzero(odd), side="right") - 1] = False
-        if not valid.all():
-            line = int(chunk.lines[valid.argmin()])
-            row = BadRow(file, line, None, "finite numbers", "infinity or NaN")
-            tally.count_malformed([row], int((~valid).sum()))
+        """Refuse indices beyond those of the model; the reader has refused what is not finite."""
+        tally.least_index = min(tally.least_index, chunk.least_index)
+        valid = np.ones(len(chunk), bool)
+        if self.n_columns is None or chunk.n_columns <= self.n_columns:
+            return valid
+        first = 0 if self.tables[0].zero_based else 1
+        beyond = np.flatnonzero(chunk.indices >= self.n_columns)
+        rows = np.searchsorted(chunk.indptr, beyond, side="right") - 1
+        valid[rows] = False
+        most = f"an index of at most {self.n_columns - 1 + first}, as in the rows of the fit"
+        found = str(int(chunk.indices[beyond[0]]) + first)
+        bad = BadRow(file, int(chunk.lines[rows[0]]), None, most, found)
+        tally.count_malformed([bad], int((~valid).sum()))
         return valid
 
     def _batch(
@@ -283,14 +292,10 @@ class SparseParsing(Parsing):
         tally: Tally,
         names: Vocabularies,
     ) -> Batch:
-        if self.n_columns is not None and chunk.n_columns > self.n_columns:
-            raise ValueError(
-                f"{file} has a column {chunk.n_columns - 1} (counted from 0), but the model was "
-                f"fitted with {self.n_columns} columns. Give rows of the same columns."
-            )
         width = chunk.n_columns if self.n_columns is None else self.n_columns
-        X = chunk.matrix(width).astype(self.dtype, copy=False)
+        X = chunk.matrix(max(width, chunk.n_columns)).astype(self.dtype, copy=False)
         X = X if len(places) == len(chunk) else X[places]
+        X = X if X.shape[1] == width else X[:, :width]
         return Batch(X, chunk.labels[places][:, None], places)
 
 

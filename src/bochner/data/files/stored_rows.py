@@ -89,13 +89,16 @@ class StoredTable(StoredRows):
 
 
 class StoredSparse(StoredRows):
-    """Sparse rows: their entries, and where each row ends."""
+    """Sparse rows: their entries, and where each row ends.
+
+    `first` is the index of the first column, 0 or 1, which may be known only after the last row.
+    """
 
     def __init__(self, dtype: Any, memory: int) -> None:
         self._data = GrowingArray(dtype, memory // 2)
         self._columns = GrowingArray(np.int32, memory // 2)
         self._ends, self._y = GrowingArray(np.int64, memory), GrowingArray(np.float64, memory)
-        self.n_columns, self._entries = 0, 0
+        self.n_columns, self.first, self._entries = 0, 0, 0
 
     def __len__(self) -> int:
         return len(self._y)
@@ -109,7 +112,6 @@ class StoredSparse(StoredRows):
         self._ends.append(X.indptr[1:].astype(np.int64) + self._entries)
         self._y.append(y[:, 0])
         self._entries += X.nnz
-        self.n_columns = max(self.n_columns, X.shape[1])
 
     def finish(self) -> None:
         """Prepare for reading."""
@@ -126,7 +128,7 @@ class StoredSparse(StoredRows):
             entries: Places = slice(int(starts[0]), int(stops[-1]))
         else:
             entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], stops - starts)
-        parts = self._data.take(entries), self._columns.take(entries), indptr
+        parts = self._data.take(entries), self._columns.take(entries) - self.first, indptr
         X = sp.csr_matrix(parts, (len(index), self.n_columns))
         return Batch(X, self._y.take(index)[:, None], index)
 

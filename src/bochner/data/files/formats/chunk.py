@@ -190,6 +190,11 @@ class SparseChunk:
         """The number of columns that these rows need: the largest index plus one."""
         return int(self.indices.max()) + 1 if len(self.indices) else 0
 
+    @property
+    def least_index(self) -> int:
+        """The least index, a large number without entries."""
+        return int(self.indices.min(initial=np.iinfo(np.int32).max))
+
     def matrix(self, n_columns: int) -> Any:
         """Return the rows as a SciPy CSR matrix of this width."""
         return sp.csr_matrix((self.data, self.indices, self.indptr), (len(self), n_columns))

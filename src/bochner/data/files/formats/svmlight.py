@@ -36,7 +36,7 @@ EXPECTED = {
     NO_PAIR: "index:value",
     NOT_INCREASING: "indices that increase",
     TOO_LARGE: f"an index of at most {LARGEST}",
-    BELOW_ONE: "an index from 1 on (give zero_based=True if the first column is 0)",
+    BELOW_ONE: "an index from 1 on (the first column is 1; give zero_based=True if it is 0)",
 }
 
 
@@ -135,6 +135,20 @@ def _cell(text: Bytes, cells: Cells, k: int) -> bytes:
     return text[cells[0][k, 0] : cells[1][k, 0]].tobytes()
 
 
+def find_index_base(tables: Sequence[SvmlightFile]) -> None:
+    """Read files whose first column may be 0 or 1 to find out; it is 1 in streams."""
+    if any(table.zero_based is not None for table in tables):
+        return
+    chunks = (chunk for table in tables if not table.once for chunk in table.chunks())
+    set_index_base(tables, min((chunk.least_index for chunk in chunks), default=1))
+
+
+def set_index_base(tables: Sequence[SvmlightFile], least: int) -> None:
+    """Let the first column be 1 unless the least index is 0, as scikit-learn does."""
+    for table in tables:
+        table.zero_based = least == 0
+
+
 class SvmlightFile:
     """Sparse rows as text, one a line: ``label index:value index:value ... # comment``.
 
@@ -147,14 +161,16 @@ class SvmlightFile:
         A path that ends in ``.gz`` is decompressed while it is read. A stream can be read once.
     name : str, optional
         The name of the file in errors; by default its path.
-    zero_based : bool or "auto"
-        Whether the first column has index 0 instead of 1. "auto": if the first megabyte has an
-        index 0. Otherwise an index 0 makes a bad row.
+    zero_based : bool, optional
+        Whether the first column has index 0 instead of 1. If not, an index 0 makes a bad row.
+        None: indices are returned as they are written, since only a pass over all files of a
+        table shows whether one of them is 0.
 
     Examples
     --------
     >>> import io
-    >>> rows = SvmlightFile(io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:1.5 # a comment\\n"))
+    >>> text = b"+1 1:0.5 3:2\\n-1 2:1.5 # a comment\\n"
+    >>> rows = SvmlightFile(io.BytesIO(text), zero_based=False)
     >>> (chunk,) = rows.chunks()
     >>> chunk.labels
     array([ 1., -1.])
@@ -164,27 +180,19 @@ class SvmlightFile:
     """
 
     def __init__(
-        self, file: File, *, name: str | None = None, zero_based: bool | str = "auto"
+        self, file: File, *, name: str | None = None, zero_based: bool | None = None
     ) -> None:
-        if zero_based not in ("auto", True, False):
-            raise ValueError(f'zero_based must be "auto", True or False; got {zero_based!r}.')
         self._input = Input(file, name)
-        zero = self._input.inspect(_has_zero)
-        self.zero_based = zero if zero_based == "auto" else bool(zero_based)
+        self._input.inspect(lambda text: len(records(text, None, 1)) or None)
+        self.zero_based = zero_based
         self.name, self.once, self.bytes_read = self._input.name, self._input.once, 0
 
     def chunks(self) -> Iterator[SparseChunk]:
         """Yield the rows. A chunk comes from about eight megabytes of text."""
-        reader = SparseReader(self.name, 0 if self.zero_based else 1)
+        reader = SparseReader(self.name, 1 if self.zero_based is False else 0)
         self.bytes_read = 0
         for block in self._input.blocks(None):
             chunk = reader.chunk(block)
             if len(chunk) or chunk.n_bad:
                 self.bytes_read += BLOCK
                 yield chunk
-
-
-def _has_zero(text: NDArray[np.uint8]) -> bool | None:
-    """Return whether an index is 0, None if the text holds no complete line."""
-    lines = records(text, None, 1)
-    return bool((pairs(text, lines, 0).indices == 0).any()) if len(lines) else None

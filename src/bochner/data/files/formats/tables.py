@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import weakref
-from collections.abc import Iterable
+from dataclasses import dataclass
 from os import fdopen, unlink
 from tempfile import mkstemp
 from typing import Any, Literal
@@ -21,17 +21,19 @@ Header = bool | Literal["auto"]  # whether the first line holds names
 SPOOLED = ("parquet", "npy", "npz")  # formats that cannot be read sequentially
 
 
-def share_index_base(tables: Iterable[SvmlightFile], zero_based: bool | None = None) -> None:
-    """Make all files use the same index for the first column."""
-    tables = tuple(tables)
-    known = any(table.zero_based for table in tables) if zero_based is None else zero_based
-    for table in tables:
-        table.zero_based = known
+@dataclass(frozen=True)
+class TableOptions:
+    """How tables are read; see `open_source`. `texts` are columns of text whatever they look like.
+
+    `zero_based` None means that it is not known yet.
+    """
+
+    texts: tuple[str, ...] = ()
+    header: Header = "auto"
+    zero_based: bool | None = None
 
 
-def open_table(
-    path: str, format: Format, texts: Iterable[str] = (), header: Header = "auto"
-) -> Any:
+def open_table(path: str, format: Format, options: TableOptions) -> Any:
     """Return a file as a table; standard input is copied to a temporary file if needed."""
     file: Any = path
     name = path
@@ -40,9 +42,9 @@ def open_table(
         file = _spool() if format in SPOOLED else sys.stdin.buffer
     match format:
         case "csv":
-            return CsvFile(file, name=name, header=header, text=tuple(texts))
+            return CsvFile(file, name=name, header=options.header, text=options.texts)
         case "svmlight":
-            return SvmlightFile(file, name=name)
+            return SvmlightFile(file, name=name, zero_based=options.zero_based)
         case "parquet":
             return ParquetTable(file)
         case _:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import row_hash
 from bochner.data.batch import Batch
+from bochner.data.files.formats.svmlight import set_index_base
 from bochner.data.files.parsing import Parsing, SparseParsing, TableParsing, Tally, Vocabularies
 from bochner.data.files.schema.schema import Missing, Schema, Vocabulary
 from bochner.data.files.stored_rows import StoredRows, StoredSparse
@@ -237,7 +238,8 @@ def read_sparse(
         if store is not None:
             store.add(batch)
     _require_rows(summary.rows, parsing, tally)
-    width = width if known is None else len(known.names)
+    first = _settle_index_base(parsing, tally)
+    width = max(width - first, 0) if known is None else len(known.names)
     schema = known or Schema(
         tuple(map(str, range(width))),
         (None,) * width,
@@ -250,9 +252,17 @@ def read_sparse(
         zero_based=bool(parsing.tables[0].zero_based),
     )
     if store is not None:
-        store.n_columns = width
+        store.n_columns, store.first = width, first
         store.finish()
     return FirstPass(schema, Recoding(schema, {}, None), summary.rows, None, tally)
+
+
+def _settle_index_base(parsing: SparseParsing, tally: Tally) -> int:
+    """Decide whether the first column is 0 or 1; return what to subtract from stored indices."""
+    if parsing.tables[0].zero_based is not None:
+        return 0
+    set_index_base(parsing.tables, tally.least_index)
+    return 0 if tally.least_index == 0 else 1
 
 
 def vocabularies(parsing: TableParsing, known: Schema | None) -> Vocabularies:
