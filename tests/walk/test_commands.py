@@ -338,3 +338,16 @@ def test_years_can_be_names_and_an_index_without_one_is_told_of(folder, frame):
     assert "--drop 'unnamed 0'" in result.stderr
     assert told_about("m.bochner")["names"] == ["unnamed 0", "2020", "2021", "c"]
     done("predict", "m.bochner", "rows.csv", "-o", "p.csv")
+
+
+def test_scores_of_fit_and_compare_are_those_of_evaluate_though_categories_are_rare(folder):
+    rng = np.random.default_rng(0)
+    number = rng.integers(0, 60, 300)  # so that each part of the rows lacks some categories
+    rare = pd.DataFrame({"kind": [f"k{k:02}" for k in number], "x": rng.normal(size=300)})
+    rare.assign(y=10.0 * number).to_csv("rows.csv", index=False)
+    limits = ["-t", "y", "--time", "20s"]
+    fitted = told("fit", "rows.csv", "--test", "0.3", *limits, "-o", "m.bochner", "--json")
+    again = told("evaluate", "m.bochner", "rows.csv", "--part", "test", "--json")
+    assert fitted["scores"] == again["scores"]
+    compared = told("compare", "rows.csv", "--test", "0.3", *limits, "-m", "auto", "--json")
+    assert compared["methods"][0]["scores"]["RMSE"] == pytest.approx(again["scores"]["RMSE"])

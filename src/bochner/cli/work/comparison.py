@@ -19,7 +19,7 @@ from bochner.cli.work.evaluation import evaluate_model
 from bochner.cli.work.fitting import choose_task, make_estimator, progress_callbacks
 from bochner.cli.work.pages import summarize
 from bochner.cli.work.reading import DataOptions, require_files
-from bochner.data import ArraySource, FileSource, Split
+from bochner.data import ArraySource, FileSource, Schema, Split
 from bochner.report import Report, Run
 from bochner.wording import amount
 
@@ -93,7 +93,8 @@ class CompareCommand:
     def run(self, screen: Screen) -> None:
         """Fit and test each method, write the report, and print the result."""
         require_files(self.data, "compare")
-        train, test = self._open("train", screen), self._open("test", screen)
+        train = self._open("train", screen)
+        test = self._open("test", screen, train.schema)
         choice = choose_task(self.task, train, self.parameters.get("quantiles"))
         if choice.task not in COMPARED:
             raise ValueError(
@@ -116,10 +117,12 @@ class CompareCommand:
         if all(run.error is not None for run in runs):
             raise typer.Exit(FAILED)
 
-    def _open(self, part: Literal["train", "test"], screen: Screen) -> FileSource:
+    def _open(
+        self, part: Literal["train", "test"], screen: Screen, schema: Schema | None = None
+    ) -> FileSource:
         split = Split(part, self.test, self.parameters["random_state"])
         memory = self.parameters.get("memory_budget")
-        return self.options.open(self.data, screen, split=split, memory=memory)
+        return self.options.open(self.data, screen, split=split, memory=memory, schema=schema)
 
     def _fit(
         self, name: str, task: Task, train: FileSource, test: FileSource, screen: Screen

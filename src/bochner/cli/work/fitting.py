@@ -19,7 +19,7 @@ from bochner.cli.names import Task
 from bochner.cli.screen import INTERRUPTED, Screen
 from bochner.cli.work.evaluation import evaluate_model
 from bochner.cli.work.reading import DataOptions, require_files
-from bochner.data import FileSource, Split
+from bochner.data import FileSource, Schema, Split
 from bochner.wording import amount, duration
 
 MOST_CLASSES = 50  # integer targets with more values mean regression
@@ -148,7 +148,7 @@ class FitCommand:
         bochner.save(model, self.out, summary=summary)
         self.checkpoint.unlink(missing_ok=True)
         if self.test > 0:  # after saving: an error in the test rows does not lose the fit
-            summary["scores"] = self._evaluate(model, screen)
+            summary["scores"] = self._evaluate(model, source.schema, screen)
             bochner.save(model, self.out, summary=summary)
         screen.result(*self._result(model, summary))
 
@@ -169,10 +169,12 @@ class FitCommand:
             "parameters": {name: repr(value) for name, value in sorted(fixed.items())},
         } | self.options.settings()
 
-    def _open(self, part: Literal["train", "test"], screen: Screen) -> FileSource:
+    def _open(
+        self, part: Literal["train", "test"], screen: Screen, schema: Schema | None = None
+    ) -> FileSource:
         split = Split(part, self.test, self.seed) if self.test > 0 else None
         memory = self.parameters.get("memory_budget")
-        return self.options.open(self.data, screen, split=split, memory=memory)
+        return self.options.open(self.data, screen, split=split, memory=memory, schema=schema)
 
     def _unfinished(self, screen: Screen) -> Any:
         """Return the model of the checkpoint, None without --resume or without a checkpoint."""
@@ -224,9 +226,9 @@ class FitCommand:
             INTERRUPTED,
         )
 
-    def _evaluate(self, model: Any, screen: Screen) -> dict[str, float]:
+    def _evaluate(self, model: Any, schema: Schema, screen: Screen) -> dict[str, float]:
         try:
-            with closing(self._open("test", screen)) as source:
+            with closing(self._open("test", screen, schema)) as source:
                 return evaluate_model(model, source).scores
         except ValueError as error:
             raise ValueError(f"{self.out} was saved, but not tested. {error}") from error

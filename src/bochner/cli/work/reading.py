@@ -36,15 +36,24 @@ class DataOptions:
     header: bool | Literal["auto"] = "auto"
 
     def open(
-        self, data: list[str], screen: Screen, *, split: Split | None = None, memory: Any = None
+        self,
+        data: list[str],
+        screen: Screen,
+        *,
+        split: Split | None = None,
+        memory: Any = None,
+        schema: Schema | None = None,
     ) -> FileSource:
-        """Open training files; one pass with a progress bar finds their schema."""
+        """Open files; one pass with a progress bar finds their schema, unless it is given.
+
+        Test rows are read by the schema of the training rows, whose categories they may lack.
+        """
         with ReadingBar(screen) as bar:
             source = open_source(
                 data, _one_or_several(self.target), self.weight,
                 columns=self.columns or None, drop=self.drop, categorical=self.categorical,
                 missing=self.missing, on_error=self.on_error, format=self.format,
-                header=self.header, split=split, memory=memory, progress=bar,
+                header=self.header, split=split, memory=memory, schema=schema, progress=bar,
             )  # fmt: skip
         report_skipped(source, screen)
         report_unnamed(source, screen)
