@@ -146,8 +146,10 @@ def test_an_array_file_that_is_cut_off_while_it_is_read_is_an_error(tmp_path, mo
 
 
 def test_a_row_with_two_mistakes_is_counted_once(tmp_path):
-    (path,) = written(tmp_path, **{"a.csv": "a,y,w\n1,2,3\n2,,\n"})
-    assert open_source(path, "y", "w", on_error="skip").skipped.count == 1
+    (path,) = written(tmp_path, **{"a.csv": "a,y,w\n1,2,3\n1e99,2,\n2,,\n"})
+    skipping = {"on_error": "skip", "missing_target": "skip"}
+    source = open_source(path, "y", "w", dtype="float32", **skipping)
+    assert source.n_rows == source.skipped.count == source.missing_targets == 1
 
 
 def test_a_file_without_names_and_with_text_is_read_if_said_so(tmp_path):

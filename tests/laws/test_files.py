@@ -182,11 +182,59 @@ GAPS = "a,b,t,y\n1,5,x,1\n,7,y,2\n3,,,3\n5,1,x,4\n"
 
 def test_missing_cells_are_refused_by_name_count_and_line(tmp_path):
     with pytest.raises(ValueError, match=r"'a' has 1 missing.*table.csv, line 3.*missing='own'"):
-        open_source(written(tmp_path, GAPS), "y")
+        open_source(written(tmp_path, GAPS), "y", missing="refuse")
     schema = Schema(("a",), (None,))
     stream = open_source(written(tmp_path, GAPS), schema=schema, keep="no")
     with pytest.raises(ValueError, match="'a' has 1 missing"):
         list(stream.batches(2))
+
+
+def test_missing_cells_are_by_default_what_they_are_in_a_data_frame(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=90), "kind": rng.choice(["ash", "oak"], 90)})
+    y = frame.a + (frame.kind == "oak")
+    frame.loc[::7, "a"] = np.nan
+    frame.loc[::11, "kind"] = None
+    frame.assign(y=y).to_csv(tmp_path / "gaps.csv", index=False)
+    source = open_source(tmp_path / "gaps.csv", "y")
+    by_file = KernelRegressor(random_state=0).fit(source)
+    by_frame = KernelRegressor(random_state=0).fit(frame, y)
+    np.testing.assert_array_equal(by_file.predict(source), by_frame.predict(frame))
+    new = open_source(tmp_path / "gaps.csv", schema=by_file.schema_, keep="no")
+    np.testing.assert_array_equal(by_file.predict(new), by_frame.predict(frame))
+
+
+@pytest.mark.parametrize("keep", ["auto", "disk", "no"])
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [("a,y\n1,1\n2,\n3,3\n4,NA\n", "y"), ("a,y\n1,ash\n2,\n3,oak\n4,NA\n", "y"),
+     ("a,y,z\n1,1,1\n2,,1\n3,3,1\n4,4,\n", ["y", "z"])],
+)  # fmt: skip
+def test_rows_without_a_target_are_no_malformed_rows(tmp_path, text, target, keep):
+    path = written(tmp_path, text)
+    for on_error in ("raise", "skip"):
+        with pytest.raises(ValueError, match=r"line 3: the target 'y' is missing.*_target='skip'"):
+            open_source(path, target, on_error=on_error)
+    source = open_source(path, target, missing_target="skip", keep=keep)
+    assert source.missing_targets == 2
+    assert source.skipped.count == 0
+    (batch,) = source.batches(10)
+    assert batch.X.tolist() == [[1], [3]]
+    again = open_source(path, schema=source.schema, missing_target="skip", keep="no")
+    assert sum(map(len, again.batches(10))) == 2
+    assert again.missing_targets == 2
+
+
+def test_array_files_without_some_targets_are_read_too(tmp_path):
+    np.save(tmp_path / "rows.npy", [[1.0, 1.0], [2.0, np.nan], [3.0, 3.0]])
+    with pytest.raises(ValueError, match=r"line 2: the target '1' is missing"):
+        open_source(tmp_path / "rows.npy", -1)
+    assert open_source(tmp_path / "rows.npy", -1, missing_target="skip").n_rows == 2
+
+
+def test_a_table_of_which_no_row_has_a_target_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"at least one row.* 2 rows lack the target"):
+        open_source(written(tmp_path, "a,y\n1,\n2,\n"), "y", missing_target="skip")
 
 
 @pytest.mark.parametrize(
@@ -210,10 +258,10 @@ def test_malformed_rows_are_an_error_with_their_place_or_counted(tmp_path):
     path = written(tmp_path, BROKEN)
     with pytest.raises(ValueError, match=r'table.csv, line 3, column "a".*on_error=.skip'):
         open_source(path, "y")
-    source = open_source(path, "y", on_error="skip")
+    source = open_source(path, "y", on_error="skip", missing_target="skip")
     assert source.n_rows == 33
-    assert source.skipped.count == 3
-    for sentence, line in zip(source.skipped.first, (3, 5, 6), strict=True):
+    assert source.skipped.count == 2
+    for sentence, line in zip(source.skipped.first, (3, 5), strict=True):
         assert f"table.csv, line {line}" in sentence
 
 

@@ -39,6 +39,11 @@ class FileSource(DataSource):
         return self._tally.skipped
 
     @property
+    def missing_targets(self) -> int:
+        """The number of rows without a target that were left out."""
+        return self._tally.missing_targets
+
+    @property
     def missing_cells(self) -> dict[str, int]:
         """The number of missing cells of each column that has some."""
         return {name: cells.count for name, cells in self._tally.missing.items()}
@@ -84,7 +89,7 @@ class FileStream(FileSource, Stream):
         self.paths = tuple(table.name for table in parsing.tables)
         self.once = parsing.once
         self.schema, self._parsing, self._first_pass = schema, parsing, first_pass
-        self._tally = Tally(parsing.skips) if first_pass is None else first_pass.tally
+        self._tally = parsing.tally() if first_pass is None else first_pass.tally
 
     @property
     def n_rows(self) -> int | None:
@@ -100,7 +105,7 @@ class FileStream(FileSource, Stream):
 
     def pieces(self, size: int, seed: int, pass_: int) -> Iterator[Batch]:
         """Yield the rows part by part, as they are parsed."""
-        parsing, tally = self._parsing, Tally(self._parsing.skips)
+        parsing, tally = self._parsing, self._parsing.tally()
         names = vocabularies(parsing, self.schema) if isinstance(parsing, TableParsing) else {}
         for batch in parsing.batches(tally, names, self._ordering(seed, pass_)):
             if self.schema.missing == "refuse":

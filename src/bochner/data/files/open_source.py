@@ -39,6 +39,7 @@ from bochner.validation import require_one_of
 SMALL = 4  # rows up to a fourth of the budget are stored in memory
 Keep = Literal["auto", "memory", "disk", "no"]
 OnError = Literal["raise", "skip"]
+MissingTarget = Literal["refuse", "skip"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class ReadOptions:
     """How files are read, apart from the choice of columns."""
 
     missing: Missing
+    missing_target: MissingTarget
     on_error: OnError
     keep: Keep
     split: Split | None
@@ -57,11 +59,17 @@ class ReadOptions:
     def __post_init__(self) -> None:
         for name, known in (
             ("missing", MISSING),
+            ("missing_target", get_args(MissingTarget)),
             ("on_error", get_args(OnError)),
             ("keep", get_args(Keep)),
             ("dtype", (None, "float32", "float64")),
         ):
             require_one_of(name, getattr(self, name), known)
+
+    @property
+    def skipping(self) -> tuple[bool, bool]:
+        """Whether malformed rows, and rows without a target, are left out."""
+        return self.on_error == "skip", self.missing_target == "skip"
 
     @property
     def in_memory(self) -> int:
@@ -82,7 +90,8 @@ def open_source(
     columns: Sequence[ColumnKey] | None = None,
     drop: Sequence[ColumnKey] = (),
     categorical: Sequence[ColumnKey] = (),
-    missing: Missing = "refuse",
+    missing: Missing | None = None,
+    missing_target: MissingTarget = "refuse",
     on_error: OnError = "raise",
     format: Format | None = None,
     header: Header = "auto",
@@ -114,10 +123,13 @@ def open_source(
         are neither target nor weight are features.
     categorical : sequence of columns
         Columns of numbers that are categories. Columns of text always are.
-    missing : "refuse", "own", "mean" or "median"
-        What replaces missing numbers: "refuse" raises an error; "own" uses a number far from
-        all others; "mean" and "median" are the column's. Missing text is a category of its own
-        unless refused.
+    missing : "own", "mean", "median" or "refuse"
+        What replaces missing numbers: "own", the default, a number far from all others, as in a
+        fit to arrays; "mean" and "median" are the column's; "refuse" raises an error. Missing text
+        is a category of its own unless refused. None: as in the schema, or "own".
+    missing_target : "refuse" or "skip"
+        Whether a row without a target is an error, as in a fit to arrays, or is left out and
+        counted (`missing_targets`).
     on_error : "raise" or "skip"
         Whether a malformed row is an error or is left out and counted (`skipped`).
     format : "csv", "parquet", "svmlight", "npy" or "npz"
@@ -156,8 +168,8 @@ def open_source(
            [ 0. , 18. ]])
     """
     options = ReadOptions(
-        schema.missing if schema is not None and missing == "refuse" else missing,
-        on_error, keep, split, schema, dtype if schema is None else schema.dtype,
+        missing or ("own" if schema is None else schema.missing), missing_target, on_error,
+        keep, split, schema, dtype if schema is None else schema.dtype,
         memory_budget(memory), progress,
     )  # fmt: skip
     selection = ColumnSelection(target, weight, columns, drop, categorical)
@@ -211,12 +223,12 @@ def _table(
     for table in tables:
         require_kinds(layout, table)
     dtype = np.dtype(options.dtype or _dtype(layout, tables))
-    parsing = TableParsing(tables, stamps, options.split, options.on_error == "skip", layout, dtype)
+    parsing = TableParsing(tables, stamps, options.split, *options.skipping, layout, dtype)
     if options.skips_first_pass:
         assert schema is not None
         return FileStream(parsing, replace(schema, missing=options.missing), None)
     store: StoredRows | None = None
-    plain = options.keep == "auto" and options.on_error == "raise" and not layout.texts
+    plain = options.keep == "auto" and not any(options.skipping) and not layout.texts
     one_array = isinstance(first, ArrayTable) and len(tables) == len(stamps) == 1
     if plain and one_array and set(layout.names) <= set(first.features):
         store = ArrayFileRows(first, stamps[0], layout, dtype, options.split)
@@ -247,12 +259,12 @@ def _sparse(
             "line begins with is the target. Leave target, weight, columns, drop and categorical "
             "out."
         )
-    schema, skips = options.schema, options.on_error == "skip"
+    schema = options.schema
     if schema is not None:
         find_index_base(tables)
     dtype = np.dtype(options.dtype or "float64")
     width = None if schema is None else schema.n_columns
-    parsing = SparseParsing(tables, stamps, options.split, skips, width, dtype)
+    parsing = SparseParsing(tables, stamps, options.split, *options.skipping, width, dtype)
     if options.skips_first_pass:
         assert schema is not None
         return FileStream(parsing, schema, None)

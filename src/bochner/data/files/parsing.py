@@ -55,10 +55,14 @@ class Tally:
     ----------
     skips : bool
         Whether malformed rows are left out and counted; otherwise the first is an error.
+    skips_missing_targets : bool
+        The same for rows without a target, which are counted in `missing_targets`.
     """
 
     skips: bool
+    skips_missing_targets: bool = False
     bad: int = 0
+    missing_targets: int = 0
     first: list[str] = field(default_factory=list)
     missing: dict[str, MissingCells] = field(default_factory=dict)
     least_index: int = LARGEST
@@ -72,6 +76,15 @@ class Tally:
             if len(self.first) < SHOWN:
                 self.first.append(str(row))
         self.bad += count
+
+    def count_missing_targets(self, column: str, count: int, file: str, line: int) -> None:
+        """Count rows without a target, the first of which is on this line, or raise an error."""
+        if not self.skips_missing_targets:
+            raise ValueError(
+                f"{file}, line {line}: the target {column!r} is missing. Fill it in, or leave rows "
+                "without a target out: missing_target='skip'."
+            )
+        self.missing_targets += count
 
     def count_missing(self, column: str, count: int, file: str, line: int) -> None:
         """Count missing cells, the first of which is on this line."""
@@ -116,6 +129,11 @@ class Parsing(ABC):
     stamps: tuple[Stamp, ...]
     split: Split | None
     skips: bool
+    skips_missing_targets: bool
+
+    def tally(self) -> Tally:
+        """Return the counts before a pass."""
+        return Tally(self.skips, self.skips_missing_targets)
 
     @property
     def once(self) -> bool:
@@ -187,15 +205,15 @@ class TableParsing(Parsing):
 
     def _valid(self, chunk: Chunk, file: str, tally: Tally) -> NDArray[np.bool_]:
         """Refuse values that overflow the dtype, and invalid targets and weights."""
-        layout, valid = self.layout, np.ones(len(chunk), bool)
-        needed = {*layout.targets, *(() if layout.weight is None else (layout.weight,))}
-        for name in layout.wanted:
+        valid = self._has_targets(chunk, file, tally)
+        for name in self.layout.wanted:
             cells = _cells(chunk, name)
             if isinstance(cells, Coded):
-                bad = cells.codes < 0 if name in needed else np.zeros(len(chunk), bool)
-            elif name in needed:
-                bad = ~np.isfinite(cells)
-                bad = bad | (cells < 0) if name == layout.weight else bad
+                continue
+            if name == self.layout.weight:
+                bad = ~np.isfinite(cells) | (cells < 0)
+            elif name in self.layout.targets:
+                bad = np.isinf(cells)
             else:
                 bad = np.abs(cells) > np.finfo(self.dtype).max
             bad &= valid  # count each row once
@@ -204,16 +222,27 @@ class TableParsing(Parsing):
                 self._report_invalid(chunk, name, bad, file, tally)
         return valid
 
+    def _has_targets(self, chunk: Chunk, file: str, tally: Tally) -> NDArray[np.bool_]:
+        """Return which rows have all targets."""
+        valid = np.ones(len(chunk), bool)
+        for name in self.layout.targets:
+            cells = _cells(chunk, name)
+            absent = cells.codes < 0 if isinstance(cells, Coded) else np.isnan(cells)
+            absent &= valid
+            if absent.any():
+                valid[absent] = False
+                line = int(chunk.lines[absent.argmax()])
+                tally.count_missing_targets(name, int(absent.sum()), file, line)
+        return valid
+
     def _report_invalid(
         self, chunk: Chunk, name: str, bad: NDArray[np.bool_], file: str, tally: Tally
     ) -> None:
         place, cells = int(bad.argmax()), _cells(chunk, name)
-        text = isinstance(cells, Coded)
         expected = "a finite number" if name != self.layout.weight else "a finite number from 0 on"
-        found = "nothing" if text or np.isnan(cells[place]) else f"{cells[place]:g}"
-        if not text and name in self.layout.names and np.isfinite(cells[place]):
+        found = "nothing" if np.isnan(cells[place]) else f"{cells[place]:g}"
+        if name in self.layout.names and np.isfinite(cells[place]):
             expected = f"a number of at most {np.finfo(self.dtype).max:.2g}, as {self.dtype} has"
-        expected = "a label" if text else expected
         row = BadRow(file, int(chunk.lines[place]), name, expected, found)
         tally.count_malformed([row], int(bad.sum()))
 

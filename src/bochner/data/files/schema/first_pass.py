@@ -202,7 +202,7 @@ def read_table(
     progress: Progress | None,
 ) -> FirstPass:
     """Read a table once; `known` is the schema that it must have."""
-    layout, tally = parsing.layout, Tally(parsing.skips)
+    layout, tally = parsing.layout, parsing.tally()
     names = vocabularies(parsing, known)
     summary = Summary(len(layout.names))
     sample = RowSample(len(layout.names)) if store is None or missing == "median" else None
@@ -230,7 +230,7 @@ def read_sparse(
     progress: Progress | None,
 ) -> FirstPass:
     """Read sparse rows once."""
-    tally, summary, width = Tally(parsing.skips), Summary(0), 0
+    tally, summary, width = parsing.tally(), Summary(0), 0
     for batch in ProgressReporter(parsing, progress).wrap(parsing.batches(tally, {})):
         summary.rows += len(batch)
         summary.add_targets(batch.y)
@@ -317,7 +317,9 @@ def _schema(
 def _require_rows(rows: int, parsing: Parsing, tally: Tally) -> None:
     if rows == 0:
         files = ", ".join(table.name for table in parsing.tables[:3])
-        why = f" All {tally.bad} rows were malformed: {tally.first[0]}" if tally.bad else ""
+        why = f" {tally.bad} rows were malformed: {tally.first[0]}" if tally.bad else ""
+        if tally.missing_targets:
+            why += f" {tally.missing_targets} rows lack the target."
         raise ValueError(
             f"There must be at least one row; {files} has none.{why} Give a file with rows."
         )
