@@ -121,7 +121,7 @@ def test_a_stream_of_text_is_refused():
     [
         (b"", "t.csv has no rows: it is empty"),
         (b"\xef\xbb\xbf\n \n", "it is empty"),
-        (b"\xff\xfea\x00\n\x00", "UTF-16; UTF-8 is needed"),
+        (b"\xff\xfea\x00\n\x00\x00\xd8\n\x00", "is not text in utf-16: .*encoding="),
         (b"a\r1\r2\r", "carriage return alone"),
         (b"a,a\n1,2\n", 'line 1: two columns are called "a"'),
         (b"a,\xe4\n1,2\n", "line 1: the name .* is not text in UTF-8"),
@@ -147,7 +147,8 @@ def test_bad_rows_are_counted_and_some_of_them_described():
 def test_text_that_is_not_utf8_is_a_bad_row():
     chunk = table(b"x,kind\n1,oak\n2,\xff\n3,ash\n", text=["kind"])
     assert [str(row) for row in chunk.bad] == [
-        't.csv, line 3, column "kind": expected text in UTF-8, found other bytes.'
+        't.csv, line 3, column "kind": expected text in UTF-8, '
+        "found other bytes, perhaps of encoding='cp1252'."
     ]
     assert chunk.numbers[:, 0].tolist() == [1, 3]
     assert chunk.texts[0].vocabulary == ("oak", "ash")

@@ -95,6 +95,8 @@ def open_source(
     on_error: OnError = "raise",
     format: Format | None = None,
     header: Header = "auto",
+    delimiter: str = "auto",
+    encoding: str | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     keep: Keep = "auto",
     split: Split | None = None,
@@ -136,6 +138,12 @@ def open_source(
         Needed only if neither names nor first bytes of the files identify it.
     header : bool or "auto"
         Whether CSV files begin with names; "auto" decides by the first line.
+    delimiter : str
+        Between the fields of CSV files: one character, or "auto" for a comma, a semicolon, a tab
+        or ``|``, whichever fits.
+    encoding : str, optional
+        The encoding of text files, such as "cp1252"; by default UTF-8, or UTF-16 where the first
+        bytes show it.
     zero_based : bool or "auto"
         Whether the first column of svmlight files is 0 instead of 1; "auto": if an index of the
         whole table is 0, or as in the schema.
@@ -178,7 +186,9 @@ def open_source(
     format = format or format_of(files)
     how = TableOptions(
         _texts(selection, schema),
-        header if schema is None else schema.header,
+        schema.header if schema is not None and header == "auto" else header,
+        delimiter,
+        encoding,
         _known_index_base(zero_based, schema),
     )
     stamps = tuple(Stamp.of(path) for path in files if path != STANDARD_INPUT)

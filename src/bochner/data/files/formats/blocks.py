@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
-import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -18,6 +16,14 @@ from numpy.typing import NDArray
 from bochner.compute.pool import each_tile
 from bochner.compute.text.csv import TILE, Records, records
 from bochner.data.files.formats.chunk import UnreadableFile
+from bochner.data.files.formats.streams import (
+    MARK,
+    Replayed,
+    TextStream,
+    read_bytes,
+    read_into,
+    require_encoding,
+)
 
 File = str | os.PathLike[str] | BinaryIO
 T = TypeVar("T")
@@ -25,8 +31,6 @@ T = TypeVar("T")
 BLOCK = 8 << 20
 HEAD = 1 << 20
 LONGEST = 64 << 20  # bytes of a record; a longer one has an open quote or is not text
-MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # those of UTF-16
 
 
 @dataclass(frozen=True)
@@ -54,30 +58,39 @@ class Block:
 class Input:
     """A path, or a binary stream whose first bytes can be inspected before it is read.
 
-    A path that ends in .gz is decompressed while it is read.
+    It is decompressed and recoded as UTF-8 while it is read; see `TextStream`.
     """
 
-    def __init__(self, file: File, name: str | None) -> None:
+    def __init__(self, file: File, name: str | None, encoding: str | None = None) -> None:
+        if encoding is not None:
+            require_encoding(encoding)
         self.once = not isinstance(file, (str, os.PathLike))
         self.file: Any = file if self.once else Path(file)  # type: ignore[arg-type]
         self.name = name or str(getattr(file, "name", file) if self.once else file)
-        self.head, self.started = b"", False
+        self.encoding, self.head, self.started = encoding, b"", False
+
+    def _open(self) -> TextStream:
+        return TextStream(self.file, self.name, self.encoding)
+
+    @cached_property
+    def _stream(self) -> TextStream:
+        """A stream that can be read once, from where it is now."""
+        return self._open()
 
     def first(self, size: int) -> bytes:
         """Return the first `size` bytes of the file, fewer if it is shorter."""
-        with self._readable():
-            if not self.once:
-                with closing(_open(self.file)) as stream:
-                    return _read(stream, size)
-            self.head += _read(_ReplayedStream(b"", self.file), size - len(self.head))
-            return self.head[:size]
+        if not self.once:
+            with closing(self._open()) as stream:
+                return read_bytes(stream, size)
+        self.head += read_bytes(self._stream, size - len(self.head))
+        return self.head[:size]
 
     def inspect(self, parse: Callable[[NDArray[np.uint8]], T | None]) -> T:
         """Return what `parse` finds in the first bytes; None means that it needs more of them."""
         size = HEAD
         while True:
             head = self.first(size)
-            _require_utf8_text(head, self.name)
+            _require_lines(head, self.name)
             whole = len(head) < size
             body = bytearray(head.removeprefix(MARK) + (b"\n" if whole else b""))
             found = parse(np.frombuffer(body, np.uint8))
@@ -102,16 +115,15 @@ class Input:
         self.started = True
         if self.once:
             head, self.head = self.head, b""
-            yield from self._read_blocks(_ReplayedStream(head, self.file), delimiter)
+            yield from self._read_blocks(Replayed(head, self._stream), delimiter)
             return
-        with closing(_open(self.file)) as stream:
+        with closing(self._open()) as stream:
             yield from self._read_blocks(stream, delimiter)
 
     def _read_blocks(self, stream: Any, delimiter: int | None) -> Iterator[Block]:
         buffer, held, line, last = bytearray(BLOCK + 1), 0, 1, False
         while not last:
-            with self._readable():
-                filled = held + _read_into(stream, memoryview(buffer)[held:-1])
+            filled = held + read_into(stream, memoryview(buffer)[held:-1])
             last = filled < len(buffer) - 1
             if last and filled and buffer[filled - 1] != ord("\n"):
                 buffer[filled] = ord("\n")  # ends the last record; the buffer has a spare byte
@@ -137,35 +149,9 @@ class Input:
             following[:rest] = buffer[filled - rest : filled]
             buffer, held = following, rest
 
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        try:
-            yield
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise UnreadableFile(
-                f"{self.name} is not a complete gzip file: {error}. Copy or compress it again."
-            ) from error
 
-
-class _ReplayedStream:
-    """A stream, preceded by the bytes that were already read from it."""
-
-    def __init__(self, head: bytes, stream: BinaryIO) -> None:
-        self.head, self.stream = io.BytesIO(head), stream
-
-    def readinto(self, room: memoryview) -> int:
-        """Read bytes into the buffer, none at the end."""
-        piece = self.head.read(len(room)) or self.stream.read(len(room)) or b""
-        if isinstance(piece, str):
-            raise TypeError("The stream must be of bytes, not of text. Open the file as 'rb'.")
-        room[: len(piece)] = piece
-        return len(piece)
-
-
-def _require_utf8_text(head: bytes, name: str) -> None:
-    """Refuse empty files and files that are not UTF-8 text."""
-    if head.startswith(UTF16_MARKS):
-        raise UnreadableFile(f"{name} is text in UTF-16; UTF-8 is needed. Save it as UTF-8.")
+def _require_lines(head: bytes, name: str) -> None:
+    """Refuse empty files and files without line feeds."""
     if not head.removeprefix(MARK).strip():
         raise UnreadableFile(f"{name} has no rows: it is empty.")
     if b"\r" in head and b"\n" not in head:
@@ -173,23 +159,3 @@ def _require_utf8_text(head: bytes, name: str) -> None:
             f"{name} ends its lines with a carriage return alone; a line feed is needed. "
             "Save it with line feeds."
         )
-
-
-def _open(path: Path) -> Any:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb", buffering=0)
-
-
-def _read(stream: Any, size: int) -> bytes:
-    room = bytearray(max(size, 0))
-    return bytes(room[: _read_into(stream, memoryview(room))])
-
-
-def _read_into(stream: Any, room: memoryview) -> int:
-    """Fill the buffer and return the number of bytes, fewer only at the end of the file."""
-    filled = 0
-    while filled < len(room):
-        count = stream.readinto(room[filled:])
-        if count == 0:
-            break
-        filled += count
-    return filled

@@ -27,6 +27,7 @@ from bochner.data.files.formats.chunk import (
 )
 from bochner.data.files.formats.dialect import Dialect, DialectOptions, content, detect_dialect
 
+NOT_UTF8 = "other bytes, perhaps of encoding='cp1252'"
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
 Bytes = NDArray[np.uint8]
 Bounds = NDArray[np.int32]
@@ -167,7 +168,7 @@ class RowReader:
         for row in np.flatnonzero(not_utf8)[:BAD_SHOWN]:
             column = next(j for j, column in enumerate(columns) if column.not_utf8[row])
             name, line = self.layout.split[1][column], int(rows.lines[row])
-            bad.append(BadRow(self.name, line, name, "text in UTF-8", "other bytes"))
+            bad.append(BadRow(self.name, line, name, "text in UTF-8", NOT_UTF8))
         bad.sort(key=lambda row: row.line)
         return rows.select(~not_utf8, bad, rows.n_bad + int(np.count_nonzero(not_utf8)))
 
@@ -242,7 +243,8 @@ class CsvFile:
     Parameters
     ----------
     file : path or binary stream
-        A path that ends in ``.gz`` is decompressed while it is read. A stream can be read once.
+        Compressed text (gzip, bzip2, xz, zip) is decompressed while it is read. A stream can be
+        read once.
     name : str, optional
         The name of the file in errors; by default its path.
     delimiter : str
@@ -255,6 +257,8 @@ class CsvFile:
         Columns of text, even if they look like numbers; unknown names are ignored.
     missing : sequence of str
         Cells that mean a missing value, quoted or not; surrounding blanks are ignored.
+    encoding : str, optional
+        Of the text; by default UTF-8, or UTF-16 and UTF-32 with a byte order mark.
 
     Examples
     --------
@@ -278,8 +282,9 @@ class CsvFile:
         header: bool | str = "auto",
         text: Sequence[str] = (),
         missing: Sequence[str] = MISSING,
+        encoding: str | None = None,
     ) -> None:
-        self._input = Input(file, name)
+        self._input = Input(file, name, encoding)
         self._options = DialectOptions(delimiter, header, text, Markers(tuple(missing)))
         self.name, self.once, self.bytes_read = self._input.name, self._input.once, 0
         self._set_dialect(detect_dialect(self._input, self._options))

@@ -148,7 +148,8 @@ def _decoded(cell: bytes, where: str) -> str:
         return cell.decode()
     except UnicodeDecodeError as error:
         raise UnreadableFile(
-            f"{where}: the name {quoted_cell(cell)} is not text in UTF-8. Save the file as UTF-8."
+            f"{where}: the name {quoted_cell(cell)} is not text in UTF-8. Give its "
+            "encoding='...', such as 'cp1252', or save the file as UTF-8."
         ) from error
 
 

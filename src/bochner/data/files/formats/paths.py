@@ -5,11 +5,22 @@ from __future__ import annotations
 import os
 import re
 import sys
+import zipfile
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Literal
+
+from bochner.data.files.formats.chunk import UnreadableFile
+from bochner.data.files.formats.streams import (
+    ZIP,
+    TextStream,
+    member_name,
+    read_bytes,
+    uncompressed_suffix,
+)
 
 Format = Literal["csv", "parquet", "svmlight", "npy", "npz"]
 STANDARD_INPUT = "-"
@@ -26,7 +37,34 @@ FORMATS: dict[str, Format] = {
     ".npy": "npy",
     ".npz": "npz",
 }
-BEGINNINGS: dict[bytes, Format] = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}
+BEGINNINGS: dict[bytes, Format] = {b"PAR1": "parquet", b"\x93NUMPY": "npy"}
+# Formats that are refused by their names.
+OTHERS = {
+    ".7z": "a 7-Zip archive",
+    ".arff": "an ARFF file",
+    ".avro": "an Avro file",
+    ".db": "a database",
+    ".dta": "a file of Stata",
+    ".h5": "an HDF5 file",
+    ".hdf5": "an HDF5 file",
+    ".json": "a JSON document, not one record a line (.jsonl)",
+    ".mat": "a file of MATLAB",
+    ".ods": "an OpenDocument table",
+    ".orc": "an ORC file",
+    ".pickle": "a Python pickle",
+    ".pkl": "a Python pickle",
+    ".rar": "a RAR archive",
+    ".rdata": "a file of R",
+    ".rds": "a file of R",
+    ".sas7bdat": "a file of SAS",
+    ".sav": "a file of SPSS",
+    ".sqlite": "a database",
+    ".tar": "a tar archive",
+    ".tgz": "a tar archive",
+    ".xls": "a workbook of Excel before 2007",
+    ".xlsb": "a binary workbook of Excel",
+    ".zst": "a file compressed by Zstandard",
+}
 SPARSE_LINE = re.compile(rb"[^\s,;]+( qid:\d+)?([ \t]+\d+:[^\s:]+)+[ \t]*(#.*)?\r?")
 SNIFFED_BYTES = 65_536
 
@@ -59,7 +97,7 @@ def _files(path: str) -> list[str]:
 def _in_folder(folder: str) -> list[str]:
     files = sorted(path for path in Path(folder).iterdir() if path.is_file())
     seen = (str(path) for path in files if not path.name.startswith((".", "_")))
-    found = [path for path in seen if _by_name(path)]
+    found = [path for path in seen if uncompressed_suffix(path) in FORMATS]
     if not found:
         raise FileNotFoundError(
             f"The folder {folder!r} has no file whose name ends in one of {', '.join(FORMATS)}. "
@@ -69,7 +107,16 @@ def _in_folder(folder: str) -> list[str]:
 
 
 def _by_name(path: str) -> Format | None:
-    return FORMATS.get(Path(path.lower().removesuffix(".gz")).suffix)
+    suffix = uncompressed_suffix(path)
+    if suffix in OTHERS:
+        raise UnreadableFile(
+            f"{path} seems to be {OTHERS[suffix]}, which is not read. Save it as CSV or Parquet, "
+            "or give format= if its name is misleading."
+        )
+    if suffix not in FORMATS and path.lower().endswith(".zip") and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            return _by_name(member_name(archive, path))
+    return FORMATS.get(suffix)
 
 
 def format_of(files: tuple[str, ...]) -> Format:
@@ -80,14 +127,23 @@ def format_of(files: tuple[str, ...]) -> Format:
             f"All files must be of one format; got {', '.join(sorted(map(str, found)))}. Give "
             "those of one format, or format= if their names are misleading."
         )
-    return found.pop() or "csv" if found else sniff_format(_beginning(files[0]))
+    return found.pop() or "csv" if found else _by_content(files[0])
 
 
-def _beginning(path: str) -> bytes:
+def _by_content(path: str) -> Format:
     if path == STANDARD_INPUT:
-        return sys.stdin.buffer.peek(SNIFFED_BYTES)  # type: ignore[union-attr,no-any-return]
+        return sniff_format(sys.stdin.buffer.peek(SNIFFED_BYTES))  # type: ignore[union-attr]
     with open(path, "rb") as file:
-        return file.read(SNIFFED_BYTES)
+        beginning = file.read(SNIFFED_BYTES)
+    if beginning.startswith(tuple(BEGINNINGS)):
+        return sniff_format(beginning)
+    if beginning.startswith(ZIP) and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+        if all(name.endswith(".npy") for name in names):
+            return "npz"
+    with closing(TextStream(Path(path), path)) as text:
+        return sniff_format(read_bytes(text, SNIFFED_BYTES))
 
 
 def sniff_format(beginning: bytes) -> Format:

@@ -158,9 +158,12 @@ class SvmlightFile:
     Parameters
     ----------
     file : path or binary stream
-        A path that ends in ``.gz`` is decompressed while it is read. A stream can be read once.
+        Compressed text (gzip, bzip2, xz, zip) is decompressed while it is read. A stream can be
+        read once.
     name : str, optional
         The name of the file in errors; by default its path.
+    encoding : str, optional
+        Of the text; by default UTF-8, or UTF-16 and UTF-32 with a byte order mark.
     zero_based : bool, optional
         Whether the first column has index 0 instead of 1. If not, an index 0 makes a bad row.
         None: indices are returned as they are written, since only a pass over all files of a
@@ -180,9 +183,14 @@ class SvmlightFile:
     """
 
     def __init__(
-        self, file: File, *, name: str | None = None, zero_based: bool | None = None
+        self,
+        file: File,
+        *,
+        name: str | None = None,
+        encoding: str | None = None,
+        zero_based: bool | None = None,
     ) -> None:
-        self._input = Input(file, name)
+        self._input = Input(file, name, encoding)
         self._input.inspect(lambda text: len(records(text, None, 1)) or None)
         self.zero_based = zero_based
         self.name, self.once, self.bytes_read = self._input.name, self._input.once, 0

@@ -30,6 +30,8 @@ class TableOptions:
 
     texts: tuple[str, ...] = ()
     header: Header = "auto"
+    delimiter: str = "auto"
+    encoding: str | None = None
     zero_based: bool | None = None
 
 
@@ -42,9 +44,18 @@ def open_table(path: str, format: Format, options: TableOptions) -> Any:
         file = _spool() if format in SPOOLED else sys.stdin.buffer
     match format:
         case "csv":
-            return CsvFile(file, name=name, header=options.header, text=options.texts)
+            return CsvFile(
+                file,
+                name=name,
+                delimiter=options.delimiter,
+                header=options.header,
+                text=options.texts,
+                encoding=options.encoding,
+            )
         case "svmlight":
-            return SvmlightFile(file, name=name, zero_based=options.zero_based)
+            return SvmlightFile(
+                file, name=name, encoding=options.encoding, zero_based=options.zero_based
+            )
         case "parquet":
             return ParquetTable(file)
         case _:
