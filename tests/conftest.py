@@ -1,9 +1,12 @@
 """Small data that many tests share."""
 
+import inspect
 import signal
+from functools import partialmethod
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 
 @pytest.fixture
@@ -28,6 +31,13 @@ def two_classes(classes):
     """Rows of two classes."""
     X, y = classes
     return X[y != "oak"], y[y != "oak"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def separate_errors():
+    """Let commands in tests keep their errors apart, as Click does from version 8.2 on."""
+    if "mix_stderr" in inspect.signature(CliRunner).parameters:
+        CliRunner.__init__ = partialmethod(CliRunner.__init__, mix_stderr=False)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,7 +1,7 @@
 """The directive `reference`: the public names of a package with their docstrings, as they are.
 
 Docstrings here are plain text in numpydoc's sections, not reStructuredText: |f|^2 is a formula and
-coef_ a name. So they are read by `sections` and turned into nodes without a second parser.
+weights_ a name. So they are read by `sections` and turned into nodes without a second parser.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from bochner import (
         callbacks,
         data,
+        exceptions,
         features,
         kernels,
         losses,
@@ -71,6 +72,7 @@ __all__ = [
     "TwoSampleTest",
     "callbacks",
     "data",
+    "exceptions",
     "features",
     "kernels",
     "load",
@@ -90,6 +92,7 @@ __all__ = [
 PACKAGES = {
     "callbacks",
     "data",
+    "exceptions",
     "features",
     "kernels",
     "losses",

@@ -30,6 +30,8 @@ class History:
     def __call__(self, progress: Progress) -> None:
         """Add a line, unless the step has one already (a call at the end of a pass)."""
         steps = self.columns["step"]
+        if progress.step == 0:
+            return
         if steps and steps[-1] == progress.step:
             self.columns["held_out_loss"][-1] = progress.held_out_loss
             return

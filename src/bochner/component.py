@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 
+from bochner.wording import AdvisedError, did_you_mean
+
 
 class Component:
     """A dataclass that scikit-learn can read, set, clone and search.
@@ -23,11 +25,13 @@ class Component:
 
     family: ClassVar[str]
     registry: ClassVar[dict[str, Callable[[], Any]]]
+    _aliases: ClassVar[dict[str, Callable[[], Any]]]  # further names, such as those of scikit-learn
+    _refused: ClassVar[dict[str, str]]  # names that others use, and why there is no such component
 
     def __init_subclass__(cls, family: str | None = None, name: str | None = None) -> None:
         super().__init_subclass__()
         if family is not None:
-            cls.family, cls.registry = family, {}
+            cls.family, cls.registry, cls._aliases, cls._refused = family, {}, {}, {}
         if name is not None:
             cls.registry[name] = cls
 
@@ -37,17 +41,33 @@ class Component:
         cls.registry[name] = recipe
 
     @classmethod
+    def add_aliases(cls, aliases: dict[str, Callable[[], Any]], refused: dict[str, str]) -> None:
+        """Add further names, and names that are refused with a reason."""
+        cls._aliases |= aliases
+        cls._refused |= refused
+
+    @classmethod
+    def knows(cls, name: str) -> bool:
+        """Whether there is a component of this name or alias."""
+        return name in cls.registry or name in cls._aliases
+
+    @classmethod
     def resolve(cls, given: Any) -> Self:
         """Return a new component: that of a name with its defaults, or a copy of a component."""
         if isinstance(given, cls):
             return clone(given)  # type: ignore[no-any-return]
-        if isinstance(given, str) and given in cls.registry:
-            return cls.registry[given]()  # type: ignore[no-any-return]
+        if isinstance(given, str) and cls.knows(given):
+            return (cls.registry | cls._aliases)[given]()  # type: ignore[no-any-return]
+        if isinstance(given, str) and given in cls._refused:
+            raise ValueError(f"There is no {cls.family} {given!r}: {cls._refused[given]}")
         names = ", ".join(repr(name) for name in sorted(cls.registry))
         package = ".".join(cls.__module__.split(".")[:2])
-        raise ValueError(
-            f"{cls.family} must be one of {names} or a component of {package}; got {given!r}"
-            f"{_module_of(given)}."
+        near = did_you_mean(given, (*cls.registry, *cls._aliases))
+        got = f"got {given!r}{_module_of(given)}.{near}"
+        raise AdvisedError(
+            f"{cls.family} must be one of {names}",
+            f"or a component of {package}; {got}",
+            f"on the command line; {got}",
         )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -68,7 +88,7 @@ class Component:
             if name not in known:
                 raise ValueError(
                     f"{type(self).__name__} has no parameter {name!r}; it has "
-                    f"{', '.join(known) or 'none'}."
+                    f"{', '.join(known) or 'none'}.{did_you_mean(name, known)}"
                 )
             if inner:
                 getattr(self, name).set_params(**{inner: value})
@@ -101,7 +121,7 @@ class NamedComponents(BaseEstimator):  # type: ignore[misc]
         params: dict[str, Any] = super().get_params(deep=deep)
         for name, family in self.families.items() if deep else ():
             value = self._value_of(name)
-            if isinstance(value, str) and value in family.registry:
+            if isinstance(value, str) and family.knows(value):
                 inner = family.resolve(value).get_params()
                 params |= {f"{name}__{key}": inner[key] for key in inner}
         return params

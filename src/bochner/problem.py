@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.features import Basis
+from bochner.features import Basis, KernelBasis
 from bochner.losses import Loss
 from bochner.records import Validated, require_sound
 
@@ -32,11 +32,15 @@ class Problem:
 
 @dataclass(frozen=True)
 class Expansion(Validated):
-    """A basis and its weights: f(x) = phi(x)' weights + intercept."""
+    """A basis and its weights: f(x) = phi(x)' weights + intercept.
+
+    `in_double` says that rows are evaluated in double precision, since the weights cancel.
+    """
 
     basis: Basis
     weights: NDArray[np.floating[Any]]
     intercept: NDArray[np.floating[Any]]
+    in_double: bool = False
 
     def validate(self) -> None:
         """Check that weights, intercept and basis have the same outputs and functions."""
@@ -49,21 +53,33 @@ class Expansion(Validated):
         require_sound(fits, "its intercept has another shape")
         fits = size is None or len(weights) <= size
         require_sound(fits, "it has more weights than functions")
+        fits = not self.in_double or isinstance(self.basis, KernelBasis)
+        require_sound(fits, "its basis has no functions in double precision")
 
     def __call__(self, X: Any) -> NDArray[np.floating[Any]]:
         """Evaluate at rows; the result is of shape (rows, outputs)."""
-        return self.evaluate(self.basis.encode(X))
+        basis = self.basis
+        if self.in_double and isinstance(basis, KernelBasis):
+            basis = basis.double
+        return np.asarray(basis.evaluate(basis.encode(X), self.weights) + self.intercept)
 
     def evaluate(self, code: Any) -> NDArray[np.floating[Any]]:
-        """Evaluate at encoded rows."""
+        """Evaluate at encoded rows, in the precision of the basis."""
         return np.asarray(self.basis.evaluate(code, self.weights) + self.intercept)
 
     def simplified(self) -> Expansion:
-        """Return the same function on the plain basis, without what only a fit needs."""
+        """Return the same function on the plain basis, without what only a fit needs.
+
+        It is evaluated in double precision if single precision would lose many digits.
+        """
         basis = self.basis.for_prediction
-        if basis is self.basis:
-            return self
-        return Expansion(basis, basis.embed_weights(self.weights, self.basis), self.intercept)
+        weights = basis.embed_weights(self.weights, self.basis)
+        in_double = isinstance(basis, KernelBasis) and basis.loses_digits(weights)
+        return Expansion(basis, weights, self.intercept, in_double)
+
+    def shifted(self, shift: Any) -> Expansion:
+        """Return the function plus a number, or one for each output."""
+        return replace(self, intercept=self.intercept + shift)
 
     @property
     def size(self) -> int:

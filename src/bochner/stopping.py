@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -43,6 +44,11 @@ class Stop(ABC):
     def __call__(self, progress: Progress) -> Reason | None:
         """Return the reason to stop now, or None to continue."""
 
+    @property
+    def most_seconds(self) -> float:
+        """The seconds after which a batch is abandoned; infinite without a limit."""
+        return math.inf
+
     def __or__(self, other: Stop) -> Stop:
         return Either(self, other)
 
@@ -57,6 +63,11 @@ class Either(Stop):
     def __call__(self, progress: Progress) -> Reason | None:
         """Return the first reason."""
         return self.first(progress) or self.second(progress)
+
+    @property
+    def most_seconds(self) -> float:
+        """The lower of both limits."""
+        return min(self.first.most_seconds, self.second.most_seconds)
 
 
 @dataclass(frozen=True)
@@ -113,9 +124,14 @@ class RowLimit(Stop):
 
 @dataclass(frozen=True)
 class Seconds(Stop):
-    """Stop after some time, at the end of the current batch."""
+    """Stop after some time, at the end of the current batch; a long batch is abandoned."""
 
     most: float
+
+    @property
+    def most_seconds(self) -> float:
+        """The limit."""
+        return self.most
 
     def __call__(self, progress: Progress) -> Reason | None:
         """Return a reason once the time is up."""

@@ -7,7 +7,7 @@ EXCEPTIONS with the reason; an exception that is no longer needed fails.
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,49 +18,35 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import bochner
-from bochner import Checkpoint, KernelClassifier, KernelRegressor
+from bochner import Checkpoint, KernelRegressor
 from bochner.data import ArraySource, IteratorSource, open_source, prefetched
 from bochner.data.batch import make_batch
-from bochner.features import Binning, Centers, Fourier, RandomBasis
-from bochner.kernels import Gaussian, Laplacian
+from bochner.features import Centers, KernelBasis, NystroemFeatures
+from bochner.kernels import Gaussian, Polynomial
 from bochner.losses import Loss, Regression
 from bochner.problem import Problem
-from bochner.solvers import (
-    CoordinateDescent,
-    DoublyStochastic,
-    EigenPro,
-    PlainStep,
-    Preconditioned,
-    Solver,
-)
+from bochner.solvers import DoublyStochastic, EigenPro, PlainStep, Preconditioned, Solver
 from bochner.stopping import Passes, Solved
 from bochner.training.loop import run
+from contracts.solver_cases import (
+    CASES,
+    FEATURES,
+    N_ROWS,
+    SOLVERS,
+    Case,
+    bits,
+    labels,
+    table,
+    takes,
+    values,
+)
 
 in_small_batches = pytest.mark.usefixtures("small_batches")
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-N_ROWS, BATCH = 240, 50  # several batches a pass, the last of another length
 WHOLE = 10_000  # rows of a batch: all that there are
 MANY_ROWS = {"bins": 1_100}  # more than a tile, which one thread works on; others 520
-FEATURES = {
-    "bins": Binning(8),
-    "waves": Fourier(64),
-    "endless waves": Fourier(),
-    "centres": Centers(),
-    "some centres": Centers(40),
-}
-VARIANTS = {  # solvers with settings that take another way through the code
-    "plain dsg": DoublyStochastic(step="plain"),
-    "eigenpro with momentum": EigenPro(momentum=True),
-    "coordinate with l2": CoordinateDescent("l2"),
-}
-SOLVERS = {name: Solver.resolve(name) for name in sorted(Solver.registry)} | VARIANTS
 
-# Features that a solver refuses though its types take them; test_compatibility has the types.
-REFUSED = {
-    ("direct", "some centres"): "it solves the system of all rows",
-    ("eigenpro with momentum", "some centres"): "momentum is for all rows as centres",
-}
 LONGER_STEPS = (
     "a row of weight 3 makes one step of three times the length instead of three steps, which is "
     "the same in the limit of short steps (tests/laws/test_averaged_gradient.py)"
@@ -78,69 +64,10 @@ EXCEPTIONS = {
     ("cg on centres", "weights"): MORE_CENTRES,
     ("dsg", "outputs"): SHARED_STEPS,
     ("newton on centres", "weights"): MORE_CENTRES,
+    ("smo", "outputs"): "the absolute loss weights each output by its deviation, for one alpha",
     ("udsg", "outputs"): SHARED_STEPS,
 }
 
-
-@dataclass(frozen=True)
-class Case:
-    """A solver on features that it takes."""
-
-    name: str
-    features: str
-
-    def __str__(self) -> str:
-        return f"{self.name} on {self.features}"
-
-    @property
-    def solver(self) -> Any:
-        """The solver with small batches, if it has a parameter for them."""
-        solver = clone(SOLVERS[self.name])
-        return solver.set_params(batch_size=BATCH) if hasattr(solver, "batch_size") else solver
-
-    def regressor(self, **changes: Any) -> KernelRegressor:
-        return KernelRegressor(**self._settings("squared", "huber", "absolute") | changes)
-
-    def classifier(self, **changes: Any) -> KernelClassifier:
-        return KernelClassifier(**self._settings("softmax", "squared", "hinge") | changes)
-
-    def converged(self, **changes: Any) -> KernelRegressor:
-        """A regression near its minimum, if the solver can tell how far it is from there."""
-        model = self.regressor(**changes)
-        if hasattr(model.solver, "tol"):
-            model.set_params(solver__tol=1e-6, alpha=1e-2, max_passes=100)
-        return model
-
-    def machines(self, **changes: Any) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-        """A regression of one column and a classification of three, with their data."""
-        X, y = table()
-        yield self.regressor(**changes), X, y
-        yield self.classifier(**changes), X, labels(y)
-
-    def _settings(self, *losses: str) -> dict[str, Any]:
-        kernel = Laplacian(2.0) if self.features == "bins" else Gaussian(1.5)
-        taken = SOLVERS[self.name].tags.loss_type
-        return {
-            "kernel": kernel,
-            "loss": next(name for name in losses if isinstance(Loss.resolve(name), taken)),
-            "features": clone(FEATURES[self.features]),
-            "solver": self.solver,
-            "alpha": 1e-3,
-            "max_passes": 6 if hasattr(self.solver, "tol") else 3,  # some passes move nothing
-            "early_stopping": False,
-            "random_state": 0,
-        }
-
-
-def takes(name: str, features: str) -> bool:
-    """Whether a solver takes features, as the types say."""
-    needed, map_ = SOLVERS[name].tags.basis_type, FEATURES[features]
-    if features == "endless waves" and not issubclass(needed, RandomBasis):
-        return False
-    return issubclass(map_.basis_type, needed) and (name, features) not in REFUSED
-
-
-CASES = [Case(name, features) for name in SOLVERS for features in FEATURES if takes(name, features)]
 LAWS: set[str] = set()
 BUGS = (TypeError, bochner.ModelFileError)
 
@@ -155,36 +82,6 @@ def law(name: str, applies_to: Sequence[Case] = CASES) -> pytest.MarkDecorator:
         fails = pytest.mark.xfail(strict=True, reason=str(reason), raises=(AssertionError, *BUGS))
         cases.append(pytest.param(case, id=str(case), marks=[fails] if reason else []))
     return pytest.mark.parametrize("case", cases)
-
-
-@pytest.fixture
-def small_batches(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut a pass into several batches where the solver has no parameter for it."""
-    if not hasattr(case.solver, "batch_size"):
-        monkeypatch.setattr(
-            type(case.solver), "rows_per_batch", lambda self, problem, state=None: BATCH
-        )
-
-
-def table(rows: int = N_ROWS) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and targets that are short decimals: text and single precision hold them exactly."""
-    rng = np.random.default_rng(0)
-    X = np.round(64 * rng.normal(size=(rows, 3))) / 64
-    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=rows)
-    return X.astype(np.float32), np.round(64 * y) / 64
-
-
-def labels(y: np.ndarray) -> np.ndarray:
-    return np.array(["ash", "beech", "oak"])[np.digitize(y, [-0.7, 0.7])]
-
-
-def values(model: Any, X: Any) -> np.ndarray:
-    return model.predict(X) if isinstance(model, KernelRegressor) else model.decision_function(X)
-
-
-def bits(model: Any, X: np.ndarray) -> np.ndarray:
-    """What must not change: predictions, and the coefficients if there is an end of them."""
-    return np.concatenate([values(model, X).ravel(), np.ravel(getattr(model, "coef_", ()))])
 
 
 def distance(one: np.ndarray, two: np.ndarray) -> float:
@@ -446,18 +343,57 @@ def test_batches_with_weights_move_the_function_like_batches_of_repeated_rows(ca
 @law("weights in the mean", STOCHASTIC)
 def test_default_steps_follow_the_weights_in_the_mean_over_seeds(case):
     X, y, weight = contradicting()
+    seeds = 12 if case.features == "endless waves" else 4  # for the waves are drawn, too
     points, target = X[: N_ROWS // 2], y[: N_ROWS // 2]
 
     def learned(*form):
         models = (
             case.regressor(alpha=1e-2, max_passes=30, random_state=seed, **same_centres(case))
-            for seed in range(4)
+            for seed in range(seeds)
         )
         return np.mean([model.fit(*form).predict(points) @ target for model in models])
 
     weighted, repeated, plain = (learned(*form) for form in forms(X, y, weight))
     assert abs(plain) < 0.25 * repeated
     assert abs(weighted - repeated) < 0.25 * repeated
+
+
+LOW_RANK = {
+    "linear": Polynomial(1),
+    "cubic": Polynomial(3),
+    "wide": Gaussian(20.0),
+    "very wide": Gaussian(100.0),
+}
+# A function of bins is constant in a cell of the grids, and jumps at its border.
+SMOOTH = [case for case in CASES if case.features != "bins"]
+
+
+@law("close rows", SMOOTH)
+@pytest.mark.parametrize("kernel", LOW_RANK)
+def test_close_rows_have_close_predictions_even_where_the_kernel_has_a_low_rank(case, kernel):
+    X, y = table()
+    points = np.random.default_rng(1).uniform(-1, 1, size=(500, 3))
+    maps = [FEATURES[case.features]]
+    if case.features == "waves" and issubclass(KernelBasis, case.solver.tags.basis_type):
+        maps.append(NystroemFeatures(100))
+    for features in (one for one in maps if one.takes(LOW_RANK[kernel])):
+        settings = {"kernel": LOW_RANK[kernel], "features": features, "alpha": 1e-9}
+        model = case.regressor(**settings, max_passes=20).fit(X, y)
+        for rows in (points, points.astype(np.float32)):
+            moved = model.predict(rows + rows.dtype.type(1e-6))
+            assert np.abs(moved - model.predict(rows)).max() <= 1e-3 * y.std()
+
+
+@pytest.mark.parametrize("solver", ["nystroem", "direct", "smo", "eigenpro"])
+def test_a_linear_kernel_gives_a_linear_function(solver):
+    X, y = table()
+    loss = "absolute" if solver == "smo" else "squared"
+    settings = {"loss": loss, "features": "centers", "alpha": 1e-8, "max_passes": 50}
+    model = KernelRegressor(Polynomial(1), solver=solver, **settings, random_state=0).fit(X, y)
+    one, two = np.random.default_rng(1).normal(size=(2, 200, 3))
+    between = model.predict((one + two) / 2)
+    ends = (model.predict(one) + model.predict(two)) / 2
+    np.testing.assert_allclose(between, ends, rtol=0, atol=1e-5 * y.std())
 
 
 @law("sparse rows")

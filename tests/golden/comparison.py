@@ -22,16 +22,16 @@ from bochner.solvers import Backfitting, CoordinateDescent, Solver
 
 FOLDER = Path(__file__).parent
 METHODS = ("decision_function", "predict", "predict_proba", "score_samples", "transform")
-COEFFICIENTS = (
-    "alpha_",
-    "coef_",
-    "intercept_",
-    "kl_divergence_",
-    "n_features_used_",
-    "noise_",
-    "offset_",
-    "relevance_",
-)
+COEFFICIENTS = {  # attributes, and the names under which they were recorded first
+    "alpha_": "alpha_",
+    "weights_": "coef_",
+    "intercept_": "intercept_",
+    "kl_divergence_": "kl_divergence_",
+    "n_features_used_": "n_features_used_",
+    "noise_": "noise_",
+    "offset_": "offset_",
+    "relevance_": "relevance_",
+}
 HISTORY = ("pass_", "step", "rows", "loss", "held_out_loss", "size")
 PARTS = ("predictions", "coefficients", "history")
 FEW = 8  # numbers that are kept beside the digests
@@ -63,7 +63,11 @@ def _library(known):
 def outcome(model, rows):
     """Return the arrays of a fitted model that may not change, by part."""
     predicted = {name: getattr(model, name)(rows) for name in METHODS if hasattr(model, name)}
-    learned = {name: getattr(model, name) for name in COEFFICIENTS if hasattr(model, name)}
+    learned = {
+        first_name: getattr(model, name)
+        for name, first_name in COEFFICIENTS.items()
+        if hasattr(model, name)
+    }
     return {"predictions": predicted, "coefficients": learned, "history": _history(model)}
 
 

@@ -76,10 +76,10 @@ def fitted(machine, pair, loss, targets):
 
 
 def sized(features, solver):
-    """Return small features; the exact solver takes all rows as centres and no fewer."""
+    """Return small features; exact solvers take all rows as centres and no fewer."""
     found = FeatureMap.resolve(features)
     if isinstance(found, Binning):
         return found.set_params(grids=8)
-    if isinstance(found, Centers) and solver == "direct":
+    if isinstance(found, Centers) and solver in ("direct", "smo"):
         return found
     return found.set_params(size=24) if "size" in found.get_params(deep=False) else found

@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 from safetensors import safe_open
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import bochner
 from bochner import (
@@ -317,6 +321,22 @@ OTHERS = {
             features=Centers(given=[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
             **FEW_PASSES,
         )
+    ),
+    "pipeline": Stored(
+        make_pipeline(
+            ColumnTransformer(
+                [
+                    (
+                        "numbers",
+                        make_pipeline(SimpleImputer(), StandardScaler()),
+                        ["height", "age"],
+                    ),
+                    ("words", OneHotEncoder(handle_unknown="ignore"), ["tree"]),
+                ]
+            ),
+            KernelRegressor("gaussian", **FEW_PASSES),
+        ),
+        "table",
     ),
     "not fitted": Stored(KernelRegressor(features=ProcessFeatures(8)), on="nothing"),
     "leverage": Stored(

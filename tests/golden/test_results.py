@@ -4,6 +4,7 @@
 """
 
 import pytest
+import sklearn
 
 from golden import components, machines
 from golden.comparison import FOLDER, TOLERANCE, difference, read, this_platform
@@ -11,7 +12,7 @@ from golden.comparison import FOLDER, TOLERANCE, difference, read, this_platform
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 RECORDED = read(FOLDER / "results.json")
-SAME_PLATFORM = RECORDED["platform"] == this_platform()
+HERE = this_platform()
 CASES = machines.cases()
 
 # On other platforms. Steps are as long as is stable and in single precision, so that rounding grows
@@ -20,6 +21,18 @@ BY_STEPS = {"averaged", "cdsg", "dsg", "eigenpro", "pegasos", "udsg", "KernelNov
 TOLERANCE_OF_STEPS = 2e-2
 # Three passes over kernels of low rank: the weights are large and rounding counts.
 BY_CENTRES, TOLERANCE_OF_CENTRES = " by centres", 5e-3
+# A search by L-BFGS ends within its tolerance, at another place for another rounding.
+BY_SEARCH, TOLERANCE_OF_SEARCH = (
+    {
+        f"{machine}: {case}"
+        for machine in ("KernelRegressor", "KernelClassifier")
+        for case in (
+            "small table", "two classes", "mixed table", "sparse rows", "weights",
+            "class weights", "warm_start", "outputs", "file", "no intercept",
+        )
+    },
+    5e-2,
+)  # fmt: skip
 OF_EITHER_SIGN = {"NystroemMap", "PartialWhitening"}
 
 
@@ -28,8 +41,10 @@ def told(name, found):
     first = name.partition(" on ")[0].partition(":")[0]
     tolerance = TOLERANCE_OF_STEPS if first in BY_STEPS else TOLERANCE
     tolerance = TOLERANCE_OF_CENTRES if name.endswith(BY_CENTRES) else tolerance
+    tolerance = TOLERANCE_OF_SEARCH if name in BY_SEARCH else tolerance
+    same_platform = RECORDED[name].get("platform", RECORDED["platform"]) == HERE
     return difference(
-        RECORDED[name], found, SAME_PLATFORM, tolerance, signed=first not in OF_EITHER_SIGN
+        RECORDED[name], found, same_platform, tolerance, signed=first not in OF_EITHER_SIGN
     )
 
 
@@ -51,6 +66,8 @@ def test_a_solver_on_features_predicts_as_before_with_each_loss_that_it_takes(pa
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_machine_predicts_as_before(case):
+    if "kmeans" in case and RECORDED["platform"]["scikit-learn"] != sklearn.__version__:
+        pytest.skip("KMeans is scikit-learn's, and finds other centres in other versions")
     assert_as_recorded({case: CASES[case]()}, {case} & RECORDED.keys())
 
 

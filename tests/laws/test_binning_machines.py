@@ -54,15 +54,15 @@ def test_bins_learn_what_the_kernel_can(model, table):
     X, y = table
     assert model.fit(X, y).score(X, y) > 0.7
     assert isinstance(model.kernel_, Laplacian)
-    assert model.binning_.bins == model.coef_.shape[1]
+    assert model.binning_.bins == model.weights_.shape[1]
 
 
-def test_the_transformer_has_the_columns_of_coef_(table):
+def test_the_transformer_has_the_columns_of_weights_(table):
     X, y = table
     machine = KernelRegressor(features=Binning(8), random_state=3).fit(X, y)
     columns = RandomBinning(grids=8, random_state=3).fit(X).transform(X)
-    assert columns.shape[1] == machine.coef_.shape[1]
-    predicted = columns @ machine.coef_[0].astype(np.float64) + machine.intercept_
+    assert columns.shape[1] == machine.weights_.shape[1]
+    predicted = columns @ machine.weights_[0].astype(np.float64) + machine.intercept_
     np.testing.assert_allclose(predicted, machine.predict(X), atol=1e-6)
 
 
@@ -71,7 +71,7 @@ def test_the_transformer_keeps_the_dtype_and_gives_sparse_rows(table):
     columns = RandomBinning(grids=4, random_state=0).fit_transform(X)
     assert columns.dtype == np.float32
     assert sp.issparse(columns)
-    np.testing.assert_array_equal(columns.count_nonzero(axis=1), 4)
+    np.testing.assert_array_equal(np.count_nonzero(columns.toarray(), axis=1), 4)
 
 
 def test_a_ctrl_c_loses_nothing(table):
@@ -118,7 +118,7 @@ def test_streams_are_learned_as_they_come(table):
     for i in range(0, len(X), 300):
         model.partial_fit(X[i : i + 300], y[i : i + 300], classes=[0, 1])
     assert model.score(X, y) > 0.7
-    assert model.coef_.shape[1] == model.expansion_.basis.size
+    assert model.weights_.shape[1] == model.expansion_.basis.size
 
 
 def test_partial_fit_goes_on_from_what_passes_have_found(table):
@@ -188,8 +188,8 @@ def test_held_out_rows_have_no_say(table):
     index = split(held_out, True, seed=a._setup.seed).held_out().index
     other = y.astype(float)
     other[index] += 100.0
-    weights = clone(model).set_params(max_passes=3).fit(X, other).coef_
-    np.testing.assert_array_equal(weights, clone(model).set_params(max_passes=3).fit(X, y).coef_)
+    weights = clone(model).set_params(max_passes=3).fit(X, other).weights_
+    np.testing.assert_array_equal(weights, clone(model).set_params(max_passes=3).fit(X, y).weights_)
 
 
 def test_a_pickled_l1_model_is_small_and_predicts_the_same(table):
@@ -202,8 +202,8 @@ def test_a_pickled_l1_model_is_small_and_predicts_the_same(table):
         random_state=0,
     ).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
-    used = int(np.count_nonzero(model.coef_))
-    assert again.coef_.shape[1] == used < 0.2 * model.coef_.shape[1]
+    used = int(np.count_nonzero(model.weights_))
+    assert again.weights_.shape[1] == used < 0.2 * model.weights_.shape[1]
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert len(pickle.dumps(again)) < 20 * used + 30_000
     assert again.set_params(warm_start=True).fit(X, y).score(X, y) > 0.7
@@ -216,10 +216,10 @@ def test_a_fit_that_has_not_ended_is_pickled_whole(table):
         features=Binning(32), loss="logistic", solver=solver, alpha=5e-3, max_passes=4,
         warm_start=True, random_state=0,
     ).fit(X, y)  # fmt: skip
-    assert np.count_nonzero(model.coef_) < 0.2 * model.coef_.size
+    assert np.count_nonzero(model.weights_) < 0.2 * model.weights_.size
     again = pickle.loads(pickle.dumps(model)).set_params(max_passes=12).fit(X, y)
     model.set_params(max_passes=12).fit(X, y)
-    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(again.weights_, model.weights_)
 
 
 @pytest.mark.parametrize("other", ["newton", "cg", "averaged"])
@@ -267,7 +267,7 @@ def test_a_failed_fit_leaves_no_bins_behind(table):
     np.testing.assert_array_equal(model.predict(X + 5), before)
     model.set_params(callbacks=None).fit(X - 5, y)
     fresh = KernelRegressor(features=Binning(8), warm_start=True, random_state=0).fit(X, y)
-    assert fresh.fit(X - 5, y).coef_.shape == model.coef_.shape
+    assert fresh.fit(X - 5, y).weights_.shape == model.weights_.shape
 
 
 def test_a_path_ends_at_the_alpha_that_was_asked_for(table):
@@ -309,7 +309,7 @@ def test_a_frame_with_text_just_works():
         model.predict(frame[["size", "shape", "colour"]])
     with pytest.raises(ValueError, match="binning"):
         KernelRegressor(features="fourier").fit(frame, y)
-    assert KernelRegressor().plan(frame, y).features == "binning"
+    assert KernelRegressor("laplacian").plan(frame, y).features == "binning"
     columns = RandomBinning(grids=8, random_state=0).fit(frame).transform(frame)
     assert columns.shape[0] == 2000
 

@@ -52,6 +52,16 @@ def test_every_pass_is_a_task(classes):
     assert recorder.scores[-1] == fitted.score(*classes)
 
 
+def test_a_fit_of_other_columns_shows_callbacks_its_own_function(classes):
+    X, y = classes
+    recorder = Recorder()
+    fitted = model().set_callbacks(recorder).fit(X, y)
+    assert len(fitted.feature_importances_) == 2
+    fitted.fit(X[:, :1], y)
+    assert recorder.scores[-1] == fitted.score(X[:, :1], y)
+    assert len(fitted.feature_importances_) == 1
+
+
 def test_a_callback_can_stop_the_fit(classes):
     fitted = model().set_callbacks(Recorder(passes=2)).fit(*classes)
     assert fitted.n_iter_ == 2

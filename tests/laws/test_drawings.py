@@ -197,7 +197,7 @@ def test_a_smaller_size_is_a_prefix_of_a_larger_one_and_of_the_endless_one(drawi
 @every_drawing
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_rows_give_the_features_of_dense_rows_at_the_same_place(drawing, dtype):
-    X = sp.random_array((300, 40), density=0.1, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array((300, 40), density=0.1, format="csr", random_state=0)
     basis = built(drawing, 1000, Gaussian(3.0), X, dtype=dtype)
     Phi = basis.columns(basis.encode(X))
     assert Phi.dtype == dtype

@@ -53,6 +53,26 @@ def test_single_precision_gives_what_double_gives(regression, solver):
     assert distance(single, double) < ROUNDING[solver]
 
 
+@pytest.mark.parametrize("precomputed", [False, True])
+@every_solver
+def test_dual_coefficients_are_those_of_the_rows_in_their_order(regression, solver, precomputed):
+    X, y = regression[0][:200], regression[1][:200]
+    K, kernel = KERNEL(X, X), Precomputed() if precomputed else KERNEL
+    rows = K if precomputed else X
+    model = regressor(solver, kernel=kernel, scale=None).fit(rows, np.stack([y, -y], axis=1))
+    assert model.dual_coef_.shape == (2, 200)
+    found = K @ model.dual_coef_.T + model.intercept_
+    assert distance(found, model.predict(rows)) < ROUNDING[solver]
+
+
+def test_dual_coefficients_need_all_rows_as_centres(regression):
+    for features in (Centers(30), "fourier"):
+        model = KernelRegressor(features=features, random_state=0).fit(*regression)
+        with pytest.raises(AttributeError, match="weights_ has the weights of other features"):
+            _ = model.dual_coef_
+        assert not hasattr(model, "dual_coef_")
+
+
 @pytest.mark.parametrize("solver", ["eigenpro", "nystroem"])
 def test_all_solvers_end_at_the_direct_solution(regression, solver):
     X, y = regression

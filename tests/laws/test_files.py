@@ -143,7 +143,7 @@ def test_a_model_of_a_file_is_that_of_the_data_frame(folder, trees, keep):
     expected = theirs.predict(X)
     for rows in (X, source, as_source(source.take(slice(0, N_ROWS)).X)):
         np.testing.assert_allclose(ours.predict(rows), expected, rtol=1e-12)
-    np.testing.assert_array_equal(ours.coef_, theirs.coef_)
+    np.testing.assert_array_equal(ours.weights_, theirs.weights_)
     assert list(ours.feature_names_in_) == list(X)
     assert ours.score(source) == pytest.approx(theirs.score(X, y))
 

@@ -9,9 +9,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 
 from bochner import KernelClassifier, KernelRegressor, RandomFourier
-from bochner.data import ArraySource, hold_out
+from bochner.data import ArraySource, IteratorSource, hold_out
 from bochner.features import Fourier
 from bochner.kernels import Gaussian
 from bochner.solvers import DoublyStochastic
@@ -105,6 +106,42 @@ def test_a_loss_without_probabilities_offers_none():
     assert "softmax" in str(error.value.__cause__)
 
 
+@pytest.mark.parametrize("given", ["array", "series", "blocks", "classes"])
+def test_labels_that_are_objects_come_back_as_objects(two_classes, given):
+    X, y = two_classes
+    words = np.where(y == np.unique(y)[0], "elm", "a long label").astype(object)
+    words = words[:200]
+    X, model = X[:200], KernelClassifier(features=Fourier(64), random_state=0)
+    if given == "array":
+        model.fit(X, words)
+    elif given == "series":
+        model.fit(X, pd.Series(words, dtype=object))
+    elif given == "blocks":
+        model.fit(IteratorSource([(X[:90], words[:90]), (X[90:], words[90:])]))
+    else:
+        model.partial_fit(X, words, classes=np.unique(words))
+    for labels in (model.classes_, model.predict(X), pickle.loads(pickle.dumps(model)).predict(X)):
+        assert labels.dtype == object
+        assert {*map(type, labels)} == {str}
+    assert model.score(X, words) > 0.7
+
+
+def test_several_labels_of_a_row_are_refused_with_what_takes_them(two_classes):
+    X = two_classes[0]
+    X, Y = X[:100], np.stack([X[:100, 0] > 0, X[:100, 1] > 0], axis=1).astype(int)
+    for fit in (
+        lambda: KernelClassifier().fit(X, Y),
+        lambda: KernelClassifier().partial_fit(X, Y, classes=[0, 1]),
+        lambda: KernelClassifier().fit(IteratorSource([(X, Y)])),
+        lambda: KernelClassifier().fit(iter([(X, Y)]), classes=[0, 1]),
+    ):
+        with pytest.raises(ValueError, match=r"OneVsRestClassifier\(KernelClassifier\(\)\)"):
+            fit()
+    many = OneVsRestClassifier(KernelClassifier(random_state=0)).fit(X, Y)
+    assert (many.predict(X) == Y).mean() > 0.95
+    assert many.predict_proba(X).shape == Y.shape
+
+
 def test_boolean_labels_come_back_as_boolean(two_classes):
     X, y = two_classes
     model = classifier().fit(X, y == "ash")
@@ -163,15 +200,15 @@ def test_coefficients_belong_to_the_columns_of_the_transformer(regression, solve
     Y = np.column_stack([y, -y])
     model = regressor(features=Fourier(256), solver=solver).fit(X, Y)
     columns = RandomFourier("gaussian", 256, random_state=0).fit(X).transform(X)
-    expected = columns @ model.coef_.T + model.intercept_
-    assert model.coef_.shape == (2, 256)
+    expected = columns @ model.weights_.T + model.intercept_
+    assert model.weights_.shape == (2, 256)
     np.testing.assert_allclose(model.predict(X), expected, atol=2e-5)
 
 
 def test_coefficients_are_gone_after_a_fit_without_an_end_of_features(regression):
     model = regressor(features=Fourier(64)).fit(*regression)
-    assert hasattr(model, "coef_")
-    assert not hasattr(model.set_params(features="fourier").fit(*regression), "coef_")
+    assert hasattr(model, "weights_")
+    assert not hasattr(model.set_params(features="fourier").fit(*regression), "weights_")
 
 
 def test_without_an_intercept_it_is_zero(regression):

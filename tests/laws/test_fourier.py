@@ -126,7 +126,7 @@ def test_a_far_away_centre_costs_no_accuracy():
 
 @both_dtypes
 def test_sparse_rows_give_the_features_of_dense_rows_at_the_same_place(dtype):
-    X = sp.random_array((300, 40), density=0.1, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array((300, 40), density=0.1, format="csr", random_state=0)
     basis = built(1000, Gaussian(3.0), X, dtype=dtype)
     code = basis.encode(X)
     assert sp.issparse(code)
@@ -138,7 +138,7 @@ def test_sparse_rows_give_the_features_of_dense_rows_at_the_same_place(dtype):
 
 
 def test_sparse_rows_may_follow_a_dense_sample():
-    X = sp.random_array((30, 4), density=0.3, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array((30, 4), density=0.3, format="csr", random_state=0)
     basis = built(64, X=X.toarray() + 0.0)
     np.testing.assert_array_equal(basis.encode(X), basis.encode(X.toarray()))
 

@@ -75,6 +75,23 @@ def test_outputs_are_processes_of_their_own(regression, variance):
         np.testing.assert_allclose(mean[:, j], alone.predict(X[:50]), atol=tolerance)
 
 
+@every_variance
+def test_deviations_are_of_the_function_or_with_noise_of_observations(regression, variance):
+    X, y = regression
+    Y = np.column_stack([y, 1 - 2 * y])[:100]
+    model = of_kind(variance, normalize_y=variance == "features").fit(X[:100], Y)
+    of_f = model.predict(X[:9], return_std=True)[1]
+    mean, deviation = model.predict(ArraySource(X[:9]), return_std=True, noise=True)
+    np.testing.assert_allclose(deviation**2, of_f**2 + model.noise_)
+    covariance = model.predict(X[:9], return_cov=True, noise=True)[1]
+    np.testing.assert_allclose(np.einsum("iij->ij", covariance), deviation**2, rtol=1e-4)
+    without = model.predict(X[:9], return_cov=True)[1]
+    np.testing.assert_allclose(covariance[0, 1:], without[0, 1:])
+    np.testing.assert_array_equal(mean, model.predict(X[:9]))
+    with pytest.raises(ValueError, match="Give return_std=True or return_cov=True"):
+        model.predict(X[:9], noise=True)
+
+
 def test_outputs_of_other_sizes_may_have_other_noises(regression):
     X, y = regression
     Y = np.column_stack([y, 10 * y])

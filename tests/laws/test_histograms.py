@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy
 import scipy.sparse as sp
 from scipy.optimize import nnls
 
@@ -27,6 +28,7 @@ from bochner.kernels import (
 )
 from bochner.losses import Squared
 
+SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 ADDITIVE = [ChiSquared(), Hellinger(), Intersection(), JensenShannon()]
 OTHERS = [
     Exponentiated(bandwidth=1.0),
@@ -64,7 +66,7 @@ def error(basis, kernel, X, stop=None):
 def test_negative_entries_are_refused_with_their_row(kernel, kind):
     X = rows()
     X[17, 3] = -0.25
-    with pytest.raises(ValueError, match=r"got -0.25 in row 17, column 3"):
+    with pytest.raises(ValueError, match=r"Column 3: -0.25 in row 17"):
         kernel(kind(X))
     with pytest.raises(ValueError, match="row 17"):
         kernel(rows(), kind(X))
@@ -168,7 +170,9 @@ def test_few_columns_take_no_more_functions_than_are_of_use(n_columns):
     X, kernel = np.random.default_rng(0).gamma(1.0, size=(300, n_columns)), ChiSquared()
     basis = built(features.AdditiveHomogeneous(1024), kernel, X)
     assert basis.size == min(1024 - (1024 - n_columns) % 2, 129 * n_columns)
-    assert error(basis, kernel, X) < 1e-9 * kernel(X).max()
+    # SciPy before 1.15 finds the non-negative weights less exactly, or not at all.
+    limit = 1e-9 if SCIPY >= (1, 15) else 1e-5
+    assert error(basis, kernel, X) < limit * kernel(X).max()
 
 
 def test_weights_that_do_not_converge_leave_the_high_frequencies_out(monkeypatch):

@@ -76,7 +76,9 @@ def test_classes_are_told_apart(surface, name, kernel):
 def test_a_loss_with_kinks_takes_kernels_with_random_features(surface):
     X, y = surface
     labels = y > np.median(y)
-    model = KernelClassifier(Polynomial(3), loss="hinge", random_state=0).fit(X, labels)
+    model = KernelClassifier(Polynomial(3), loss="hinge", max_seconds=60, random_state=0)
+    assert model.plan(np.tile(X, (40, 1)), np.tile(labels, 40)).features == "tensor_sketch"
+    model.set_params(solver="dsg").fit(X, labels)
     assert model.plan_.features == "tensor_sketch"
     assert model.score(X, labels) > 0.9
 

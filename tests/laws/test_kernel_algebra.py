@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from bochner import KernelRegressor
 from bochner.compute.random.counter_based import Random
 from bochner.kernels import (
     Gaussian,
@@ -207,6 +208,14 @@ def test_a_part_that_does_not_see_a_shift_is_exact_far_from_the_origin():
     out = np.empty((20, 20), np.float32)
     kernel.prepared(far).fill(far, 0, 20, out)
     np.testing.assert_allclose(out, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Linear() + Gaussian()])
+def test_a_kernel_whose_defaults_ignore_weights_learns_from_rows_with_weights(kernel):
+    """`resolved` of `Linear` takes two arguments."""
+    weight = np.arange(1.0, len(A) + 1)
+    model = KernelRegressor(kernel, solver="direct", random_state=0).fit(A, A[:, 0], weight)
+    assert np.isfinite(model.predict(A)).all()
 
 
 def test_parts_of_general_kernels_are_resolved_on_what_they_see():

@@ -91,7 +91,8 @@ def test_a_matrix_that_does_not_fit_is_not_to_be_factorised():
 def test_streams_kinks_and_categories_have_a_method_each():
     assert method(rows=None) == ("fourier", "dsg")
     assert method(rows=2_000, once=True) == ("fourier", "dsg")
-    assert method(rows=2_000, loss=Hinge) == ("fourier", "dsg")
+    assert method(rows=2_000, loss=Hinge) == ("centers", "smo")
+    assert method(rows=200_000, loss=Hinge) == ("fourier", "dsg")
     assert method(categories=True) == ("binning", "cg")
     assert method(categories=True, loss=Hinge) == ("binning", "averaged")
     assert method(categories=True, rows=None, once=True) == ("binning", "averaged")
@@ -99,7 +100,7 @@ def test_streams_kinks_and_categories_have_a_method_each():
 
 def test_rounded_kinks_are_solved_by_whole_passes():
     for loss in (Absolute, EpsilonInsensitive, Huber, Quantile):
-        assert method(rows=2_000, loss=loss) == ("centers", "nystroem")
+        assert method(rows=2_000, loss=loss) == ("centers", "smo")
         assert method(rows=60_000, loss=loss, seconds=1e9) == (Centers(5_000), "nystroem")
         assert method(kernel=Laplacian(1.0), loss=loss) == ("binning", CoordinateDescent("l2"))
         assert method(Binning(32), loss=loss) == (Binning(32), CoordinateDescent("l2"))
@@ -164,7 +165,7 @@ CASES = {
     "few numbers": (KernelRegressor(), "direct", CenterBasis, "squared"),
     "few labels": (KernelClassifier(), "direct", CenterBasis, "squared"),
     "few labels by softmax": (KernelClassifier(loss="softmax"), "nystroem", CenterBasis, "softmax"),
-    "hinge": (KernelClassifier(loss="hinge", max_passes=2), "dsg", FourierBasis, "hinge"),
+    "hinge": (KernelClassifier(loss="hinge"), "smo", CenterBasis, "hinge"),
     "bins": (KernelRegressor(features=Binning(8)), "cg", BinningBasis, "squared"),
     "bins of labels": (KernelClassifier(features=Binning(8)), "cg", BinningBasis, "squared"),
     "waves": (KernelClassifier(features="fourier"), "dsg", FourierBasis, "softmax"),
@@ -189,8 +190,11 @@ def test_columns_of_text_and_streams_are_planned_as_they_are_fitted():
     X, y = rows()
     table = pd.DataFrame({"x": X[:, 0], "tree": np.where(X[:, 1] > 0, "ash", "oak")})
     model = KernelRegressor(random_state=0)
-    assert model.plan(table, y).features == "binning"
-    assert model.fit(table, y).plan_.solver == "cg"
+    assert model.plan(table, y).features == "centers"
+    assert model.fit(table, y).plan_.solver == "direct"
+    bins = KernelRegressor("laplacian", random_state=0)
+    assert bins.plan(table, y).features == "binning"
+    assert bins.fit(table, y).plan_.solver == "cg"
     blocks = [(X[:100], y[:100]), (X[100:], y[100:])]
     plan = model.plan(iter(blocks))
     assert (plan.features, plan.solver, plan.cost) == ("fourier", "dsg", None)
@@ -247,9 +251,8 @@ def test_a_plan_changes_and_fits_nothing(monkeypatch):
         assert vars(model) == before
 
 
-def test_kinks_and_a_kernel_without_frequencies_go_together_nowhere():
-    with pytest.raises(ValueError, match=r"Hinge has kinks.*'squared_hinge'"):
-        method(rows=2_000, loss=Hinge, kernel=Precomputed())
+def test_kinks_and_a_kernel_without_frequencies_go_together_in_the_dual():
+    assert method(rows=2_000, loss=Hinge, kernel=Precomputed()) == ("centers", "smo")
 
 
 def test_a_plan_refuses_what_a_fit_refuses():
@@ -336,3 +339,10 @@ def test_kernels_made_of_kernels_go_to_bins_only_if_their_parts_can():
     for kernel, bins in ((2 * Gaussian(1.0), False), (2 * Laplacian(1.0), True)):
         situation = PlanInputs(costs, False, False, kernel, Squared, lambda: 0.0)
         assert (make_plan("auto", "auto", situation).features == "binning") is bins
+
+
+def test_a_plan_says_whether_its_time_includes_a_search():
+    X, y = rows(4_000)
+    plain, searching = (KernelRegressor("laplacian", scales=s).plan(X, y) for s in (None, "learn"))
+    assert "the search included" in str(searching)
+    assert "search" not in str(plain)

@@ -10,6 +10,7 @@ from bochner import KernelQuantileRegressor, KernelRegressor
 from bochner.features import Binning, Centers
 from bochner.kernels import Laplacian
 from bochner.losses import Absolute, Huber, Quantile
+from bochner.report import QuantileDisplay, Run
 
 SHARES = [0.05, 0.5, 0.95]
 WAYS = {
@@ -47,6 +48,23 @@ def test_quantiles_come_near_the_true_ones_and_never_cross(way):
     assert np.sqrt(np.mean((found - true_quantiles(T)) ** 2)) < 0.15
     elsewhere = np.random.default_rng(2).normal(size=(5_000, 1)) * 100
     assert (np.diff(model.predict(elsewhere), axis=1) >= 0).all()
+
+
+@pytest.mark.parametrize("share", [0.9, np.float32(0.5)])
+def test_a_number_is_one_quantile_in_the_shape_of_the_targets(share):
+    few, target = X[:200], y[:200]
+    model = KernelQuantileRegressor(share, random_state=0).fit(few, target)
+    found = model.predict(T[:9])
+    assert found.shape == (9,)
+    column = KernelQuantileRegressor([share], random_state=0).fit(few, target)
+    np.testing.assert_array_equal(found, column.predict(T[:9])[:, 0])
+    assert model.score(few, target) == pytest.approx(column.score(few, target))
+    both = model.fit(few, np.stack([target, -target], axis=1))
+    assert both.predict(T[:9]).shape == (9, 2)
+    run = Run.of(column.set_params(quantiles=share).fit(few, target), few, target, seconds=None)
+    assert [score.name for score in run.scores] == ["mean pinball loss"]
+    display = QuantileDisplay(few[:, 0], column.predict(few), share)
+    assert display.predicted.shape == (200, 1)
 
 
 @pytest.mark.parametrize("features", [Binning(32), Centers(32)], ids=["bins", "centers"])
@@ -132,7 +150,7 @@ def test_learned_scales_and_their_ridge_serve_quantiles():
     y = 100 * (np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=6_000))
     model = KernelQuantileRegressor([0.1, 0.9], random_state=0).fit(X[:5_500], y[:5_500])
     assert model.tuning_.helped
-    assert model.loss_.width < 0.3 * y.std() / 2  # a share of what is left, not of all
+    assert model.loss_.rounding < 0.3 * y.std() / 2  # a share of what is left, not of all
     low, high = model.predict(X[5_500:]).T
     assert np.mean((low <= y[5_500:]) & (y[5_500:] <= high)) == pytest.approx(0.8, abs=0.08)
     assert np.mean(high - low) == pytest.approx(2 * 12.8, rel=0.3)
@@ -149,3 +167,40 @@ def test_a_tenth_of_wrong_targets_does_little_to_robust_losses(loss, way):
         return np.sqrt(np.mean((model.predict(T) - truth) ** 2))
 
     assert error(loss) < 0.4
+
+
+def waves(rows, deviation, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-3, 3, size=rows)
+    return x[:, None], np.sin(2 * x) + deviation * rng.normal(size=rows)
+
+
+def inside(model, rows, target):
+    low, high = model.predict(rows).T
+    return np.mean((low <= target) & (target <= high))
+
+
+@pytest.mark.parametrize("deviation", [0.01, 0.1, 1.0])
+def test_intervals_hold_their_share_of_fresh_rows_whatever_the_noise(deviation):
+    model = KernelQuantileRegressor([0.05, 0.95], random_state=0).fit(*waves(1_000, deviation, 0))
+    assert 0.88 <= inside(model, *waves(10_000, deviation, 100)) <= 0.92
+
+
+def test_intervals_hold_their_share_where_the_function_follows_the_rows_too_closely():
+    rng = np.random.default_rng(0)
+    rows, noise = rng.normal(size=(9_000, 8)), rng.normal(size=9_000)
+    target = np.sin(rows[:, 0]) + rows[:, 1] * rows[:, 2] + 0.3 * noise
+    model = KernelQuantileRegressor([0.05, 0.95], random_state=0)
+    model.fit(rows[:1_000], target[:1_000])
+    assert 0.86 <= inside(model, rows[1_000:], target[1_000:]) <= 0.94
+    free = clone(model).set_params(early_stopping=False).fit(rows[:1_000], target[:1_000])
+    assert inside(free, rows[1_000:], target[1_000:]) < 0.85
+
+
+def test_the_width_of_rounded_kinks_follows_the_residuals():
+    rows, target = waves(2_000, 0.03, 0)
+    settings = {"features": Binning(64), "solver": "backfitting", "random_state": 0}
+    model = KernelQuantileRegressor([0.05, 0.95], **settings).fit(rows, target)
+    low, high = model.predict(rows).T
+    assert 0.2 * 0.03 < model.loss_.rounding < 0.5 * 0.03
+    assert 0.8 < np.mean(high - low) / (2 * norm.ppf(0.95) * 0.03) < 1.5

@@ -111,6 +111,46 @@ def test_columns_of_numbers_in_another_notation_are_not_taken_for_text(cell):
     assert table(content, text=("x",)).texts[0].vocabulary == (cell,)
 
 
+@lean
+@given(st.lists(doubles, min_size=1), st.sampled_from(["%r", "%.17g", "%.25e", "%.3f"]))
+def test_numbers_with_a_decimal_comma_are_those_with_a_point(numbers, form):
+    cells = [form % number for number in numbers]
+    exact = np.array([float(cell) for cell in cells])
+    lines = "".join(f"{cell.replace('.', ',')};1.5\n" for cell in cells)
+    chunk = table(("x;v\n" + lines).encode(), decimal=",", text=("v",))
+    np.testing.assert_array_equal(chunk.numbers[:, 0].view(np.uint64), exact.view(np.uint64))
+    assert chunk.texts[0].vocabulary == ("1.5",)  # text is read as it is written
+
+
+def test_a_point_among_decimal_commas_is_refused():
+    chunk = table(b"x\n" + b"1,5\n" * 30 + b"2.5\n1.234,5\nNA\n", decimal=",")
+    assert [row.line for row in chunk.bad] == [32, 33]
+    assert 'found "2.5"' in str(chunk.bad[0])
+    np.testing.assert_array_equal(chunk.numbers[:, 0], [1.5] * 30 + [np.nan])
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        (b"a;b\n1,5;2\n2,25;3\n", r'"1,5". Give decimal=\',\' if the comma begins the fraction'),
+        (b"1,5;2,5\n3,5;2\n", r"Give decimal=\',\' if"),
+        (b"a;b\n1.234,5;2\n2,25;3\n", "Rewrite them"),
+    ],
+)
+def test_decimal_commas_are_recognised(content, advice):
+    with pytest.raises(UnreadableFile, match=advice):
+        table(content)
+
+
+def test_percentages_may_be_names():
+    assert CsvFile(io.BytesIO(b"10%,90%\n1,2\n3,4\n"), name="t").names == ("10%", "90%")
+
+
+def test_fields_and_fractions_are_separated_by_different_signs():
+    with pytest.raises(ValueError, match="cannot separate both fields and fractions"):
+        table(b"a,b\n1,2\n", delimiter=",", decimal=",")
+
+
 def test_a_stream_of_text_is_refused():
     with pytest.raises(TypeError, match="Open the file as 'rb'"):
         CsvFile(io.StringIO("x\n1\n"))

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from bochner import KernelClassifier, KernelRegressor
 from bochner.data import ArraySource
@@ -86,14 +87,15 @@ def test_held_out_rows_come_from_all_of_many_rows():
     assert held_out.index.max() > 0.8 * rows
 
 
-def test_held_out_rows_without_weight_are_refused():
+def test_rows_of_weight_zero_are_not_held_out():
     X = np.arange(2_000.0)[:, None]
     model = KernelRegressor(early_stopping=True, random_state=0)
     index = split(ArraySource(X, X[:, 0]), True, seed=0).held_out().index
     weight = np.ones(len(X))
     weight[index] = 0.0
-    with pytest.raises(ValueError, match="early_stopping=False"):
-        model.fit(X, X[:, 0], weight)
+    model.fit(X, X[:, 0], weight)
+    without = clone(model).fit(X[weight > 0], X[weight > 0, 0])
+    assert model.history_["held_out_loss"] == without.history_["held_out_loss"]
 
 
 def test_a_decay_to_nothing_keeps_the_mean():

@@ -134,7 +134,7 @@ def test_a_column_without_numbers_is_a_constant_column(model):
 def test_a_number_missing_in_prediction_alone_is_far_from_all_rows():
     """Boosting follows the larger child and keeps the other columns; here f is its constant."""
     X, y = make_regression(200, 3, random_state=0)
-    model = KernelRegressor(random_state=0).fit(X, y)
+    model = KernelRegressor("gaussian", random_state=0).fit(X, y)
     X[:, 1] = np.nan
     np.testing.assert_allclose(model.predict(X), model.intercept_[0], rtol=1e-3)
 
@@ -277,7 +277,7 @@ def test_columns_must_come_in_the_order_of_the_fit():
 )
 def test_machines_without_bins_say_what_to_do_with_categories(model):
     tables, y = frames()
-    with pytest.raises(ValueError, match=r"columns of text or categories.*Delta"):
+    with pytest.raises(ValueError, match=r"text or categories.*Delta"):
         clone(model).fit(tables["text"], y)
 
 
@@ -314,7 +314,6 @@ def test_classes_are_those_of_scikit_learn(form):
     assert ours.predict(X).dtype == theirs.predict(X).dtype
 
 
-@pytest.mark.xfail(strict=True, reason="object labels come back as text of a fixed width")
 @pytest.mark.parametrize("dtype", ["category", "string", object])
 def test_classes_of_objects_are_those_of_scikit_learn(dtype):
     X, y = LABELS[0][:100], pd.Series(np.where(LABELS[1][:100] == 1, "u", "dd"), dtype=dtype)
@@ -352,6 +351,7 @@ def test_without_early_stopping_all_passes_are_made(solver, Machine):
     assert not held_out(model)
 
 
+@pytest.mark.filterwarnings("ignore::bochner.exceptions.DataWarning")
 @pytest.mark.parametrize("rows", [999, 1_000])
 @pytest.mark.parametrize("solver", ["dsg", "eigenpro", "nystroem", "backfitting"])
 def test_rows_are_held_out_by_default_if_there_are_a_thousand(rows, solver):
@@ -439,15 +439,16 @@ def test_only_ratios_of_weights_count(solver, factor):
     assert_agree(model.fit(X, y, factor * weight).predict(X), expected, y, 0.01)
 
 
-UNDERFLOW = (
-    "slopes times weights are taken in single precision before they are divided by the total "
-    "weight: they overflow or vanish, and the fit reports the minimum and predicts a constant"
+OVERFLOW = pytest.mark.xfail(
+    strict=True,
+    raises=(AssertionError, RuntimeWarning),
+    reason="slopes times weights are taken in single precision before they are divided by the "
+    "total weight: they overflow, and the fit reports the minimum and predicts a constant",
 )
 
 
-@pytest.mark.xfail(strict=True, raises=(AssertionError, RuntimeWarning), reason=UNDERFLOW)
 @pytest.mark.parametrize("solver", ["cg", "newton"])
-@pytest.mark.parametrize("factor", [1e-46, 1e36])
+@pytest.mark.parametrize("factor", [1e-36, pytest.param(1e36, marks=OVERFLOW)])
 @unfinished
 def test_only_ratios_of_tiny_and_huge_weights_count(solver, factor):
     X, y = NUMBERS
@@ -458,6 +459,13 @@ def test_only_ratios_of_tiny_and_huge_weights_count(solver, factor):
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
     expected = clone(model).fit(X, y, weight).predict(X)
     assert_agree(model.fit(X, y, factor * weight).predict(X), expected, y, 0.05)
+
+
+@pytest.mark.parametrize("factor", [1e-46, 1e46])
+def test_weights_beyond_single_precision_are_refused(factor):
+    X, y = NUMBERS
+    with pytest.raises(ValueError, match=r"largest weight must be between 1e-37 and 1e\+37"):
+        KernelRegressor(random_state=0).fit(X, y, np.full(len(X), factor))
 
 
 def marked(names, wrong, reason, **more):
@@ -509,21 +517,14 @@ def test_a_heavy_row_that_is_held_out_does_not_break_a_fit(solver):
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 @unfinished
-@pytest.mark.parametrize(
-    "solver",
-    marked(
-        ["direct", "nystroem", "cg", "backfitting", "dsg", "udsg", "coordinate", "eigenpro"],
-        {"dsg", "udsg", "coordinate", "eigenpro"},
-        "a division by zero, or 1,000 passes over nothing, in place of the sentence of the others",
-    ),
-)
-def test_weight_on_held_out_rows_alone_is_refused(solver):
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "cdsg"])
+def test_one_row_of_positive_weight_is_refused(solver):
     X, y, _, _ = heavy(0, 1.0)
     weight = np.where(np.arange(len(X)) == 0, 1.0, 0.0)
     model, _, _ = posed(
         KernelRegressor, solver, SOLVERS[solver], early_stopping=True, max_passes=50
     )
-    with pytest.raises(ValueError, match="All rows to learn from have weight 0"):
+    with pytest.raises(ValueError, match="At least 2 rows of positive weight"):
         model.fit(X, y, weight)
 
 

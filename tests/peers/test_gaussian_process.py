@@ -333,6 +333,44 @@ def test_weights_are_noises_of_the_rows(variance, normalize):
     np.testing.assert_allclose(spread, deviation * np.sqrt(size), rtol=1e-5)
 
 
+@exactly
+def test_noises_of_the_rows_are_alpha(variance):
+    noises = np.random.default_rng(0).uniform(0.02, 2.0, len(X))
+    theirs = GaussianProcessRegressor(peer.RBF(1.0), alpha=noises, optimizer=None).fit(X, y)
+    model = process(Gaussian(1.0), noises, variance, normalize_y=False).fit(X, y)
+    expected, deviation = theirs.predict(T, return_std=True)
+    found, spread = model.predict(T, return_std=True)
+    assert_agree(found, expected, y)
+    np.testing.assert_allclose(spread, deviation, rtol=1e-5)
+    wanted = theirs.log_marginal_likelihood_value_
+    assert model.log_marginal_likelihood() == pytest.approx(wanted, rel=1e-5)
+    assert model.noise_ == pytest.approx(1 / np.mean(1 / noises))
+    new = np.linspace(0.1, 5.0, len(T))
+    both = model.predict(T, return_std=True, noise=new)[1]
+    np.testing.assert_allclose(both**2, spread**2 + new)
+    covariance = model.predict(T, return_cov=True, noise=new)[1]
+    np.testing.assert_allclose(covariance.diagonal(), both**2, rtol=1e-5)
+
+
+@normalized
+def test_equal_noises_of_the_rows_are_one_noise(normalize):
+    given = {"normalize_y": normalize, "kernel": Gaussian(1.0)}
+    one, many = process(noise=0.3, **given), process(noise=np.full(len(X), 0.3), **given)
+    weight = np.arange(1.0, 1.0 + len(X))
+    for by in (None, weight):
+        expected = one.fit(X, y, by).predict(T, return_std=True, noise=True)
+        np.testing.assert_allclose(many.fit(X, y, by).predict(T, True, noise=True), expected)
+
+
+def test_noises_of_rows_help_where_they_differ():
+    A, b = sines(300, 2, 0.0)
+    noises = np.where(np.arange(300) % 2 == 0, 1e-4, 4.0)
+    b = b + np.sqrt(noises) * np.random.default_rng(1).normal(size=300)
+    clean = sines(100, 2, 0.0, seed=1)
+    scores = [process(noise=noise).fit(A, b).score(*clean) for noise in ("auto", noises)]
+    assert scores[1] > 0.99 > scores[0]
+
+
 @pytest.mark.parametrize("form", [np.float32, csr_array, list], ids=["single", "sparse", "list"])
 def test_rows_of_every_form_have_the_same_posterior(form):
     A, b = sines(50, 3, 0.1)

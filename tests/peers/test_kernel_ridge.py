@@ -280,11 +280,6 @@ def test_rows_of_every_size_are_the_same_rows(kernel, size):
     assert_agree(ridge(kernel).fit(X * size, y).predict(T * size), expected, y)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=(AssertionError, RuntimeWarning),
-    reason="squares of distances overflow or vanish in single precision: predictions are NaN",
-)
 @pytest.mark.parametrize("size", [1e-20, 1e20])
 def test_rows_of_extreme_size_are_the_same_rows(size):
     expected = ridge("gaussian").fit(X, y).predict(T)
@@ -327,11 +322,25 @@ def test_sparse_rows_need_not_be_in_canonical_form(form, kernel, scale):
     assert_agree(ridge(kernel, scale=scale).fit(form(rows), y).predict(form(rows)), expected, y)
 
 
-@pytest.mark.parametrize("name", ["rbf", "linear", "poly", "sigmoid", "cosine"])
-def test_scikit_learns_names_of_kernels_are_refused_with_those_that_there_are(name):
-    """Kernels are components with parameters of their own: gamma of "rbf" is 0.5 / bandwidth^2."""
-    with pytest.raises(ValueError, match=r"kernel must be one of.*'dot_product'.*'gaussian'"):
-        KernelRegressor(name).fit(X, y)
+@pytest.mark.parametrize(
+    ("name", "theirs"),
+    [
+        ("rbf", lambda kernel: {"gamma": 0.5 / kernel.bandwidth**2}),
+        ("linear", lambda kernel: {"alpha": 1 / kernel.scale}),
+        ("poly", lambda kernel: {"gamma": kernel.scale, "degree": 3, "coef0": 1.0}),
+        ("cosine", lambda kernel: {}),
+    ],
+)
+def test_scikit_learns_names_of_kernels_mean_its_kernels(name, theirs):
+    """Parameters that depend on the rows, such as the bandwidth, are those of our defaults."""
+    model = ridge(name).fit(X, y)
+    expected = KernelRidge(kernel=name, **theirs(model.kernel_)).fit(X, y).predict(T)
+    assert_agree(model.predict(T), expected, y)
+
+
+def test_the_name_of_scikit_learn_that_is_no_kernel_is_refused_with_those_that_are():
+    with pytest.raises(ValueError, match=r"'sigmoid'.*not positive semidefinite.*'gaussian'"):
+        KernelRegressor("sigmoid").fit(X, y)
 
 
 def test_a_function_gets_matrices_of_rows():
@@ -406,18 +415,18 @@ def test_many_rows_of_few_values_are_learned_by_default():
 
 LOW_RANK = (
     "what a kernel of low rank cannot explain becomes weights of residual / penalty, and their "
-    "sum is taken in single precision, also for rows in double precision"
+    "sum is taken in single precision where that loses at most 1e-4 of the deviation"
 )
+PARTLY = pytest.mark.xfail(strict=True, reason=LOW_RANK)
 
 
-@pytest.mark.xfail(strict=True, reason=LOW_RANK)
-@pytest.mark.parametrize("alpha", [1e-8, 1e-3])
+@pytest.mark.parametrize("alpha", [1e-8, pytest.param(1e-3, marks=PARTLY)])
 def test_a_small_penalty_of_a_kernel_of_low_rank_is_kernel_ridge(alpha):
     expected = KernelRidge(alpha=alpha, kernel="cosine").fit(X, y).predict(X)
     assert_agree(ridge(Zonal([0.0, 1.0]), alpha).fit(X, y).predict(X), expected, y)
 
 
-@pytest.mark.xfail(strict=True, reason=LOW_RANK)
+@PARTLY
 @pytest.mark.parametrize("kernel", ["dot_product", Polynomial(2, 1.0, 0.1)], ids=["line", "square"])
 def test_noisy_targets_on_a_kernel_of_low_rank_are_kernel_ridge(kernel):
     rng = np.random.default_rng(0)

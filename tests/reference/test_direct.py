@@ -144,7 +144,7 @@ def test_estimators_hold_rows_out_only_if_asked(regression):
     assert type(model.expansion_.basis) is CenterBasis
     assert model.score(X, y) > 0.9
     assert np.array_equal(model.predict(X), model.fit(X, y).predict(X))
-    assert KernelRegressor(solver="direct", random_state=0).fit(X, y).coef_.all()
+    assert KernelRegressor(solver="direct", random_state=0).fit(X, y).weights_.all()
 
 
 def test_what_cannot_be_solved_is_refused_with_a_sentence():

@@ -181,14 +181,14 @@ def fitted(memory="100MB", n_jobs=None, **parameters):
 @pytest.mark.parametrize("features", [Centers(), Centers(200), Fourier(256)], ids=str)
 def test_neither_memory_nor_threads_change_the_result(features):
     settings = {"features": features, "solver": EigenPro(subsample=200)}
-    reference = fitted(**settings).coef_
+    reference = fitted(**settings).weights_
     for memory, n_jobs in ((0, None), ("100MB", 1)):
-        np.testing.assert_array_equal(reference, fitted(memory, n_jobs, **settings).coef_)
+        np.testing.assert_array_equal(reference, fitted(memory, n_jobs, **settings).weights_)
 
 
 def test_held_out_rows_are_learned_at_last():
     model = fitted(max_passes=None, early_stopping=True)
-    assert np.count_nonzero(model.coef_) == 1500
+    assert np.count_nonzero(model.weights_) == 1500
     assert "held-out" in model.stopped_because_
 
 
@@ -243,7 +243,7 @@ def test_a_heavy_row_does_not_make_the_steps_too_long():
 
 def test_looking_at_a_function_does_not_change_it():
     watched = fitted(features=Centers(300), callbacks=[lambda progress: progress.expansion()])
-    np.testing.assert_array_equal(watched.coef_, fitted(features=Centers(300)).coef_)
+    np.testing.assert_array_equal(watched.weights_, fitted(features=Centers(300)).weights_)
 
 
 def test_a_finished_fit_stays_as_it_is():

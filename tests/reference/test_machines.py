@@ -41,7 +41,9 @@ def test_the_squared_loss_ends_at_the_ridge_regression_on_the_same_features(regr
     exact = Ridge(ALPHA * len(X), fit_intercept=intercept).fit(columns(X), y)
     model = KernelRegressor(**LONG, fit_intercept=intercept).fit(X, y)
     np.testing.assert_allclose(model.predict(X), exact.predict(columns(X)), atol=5e-3)
-    np.testing.assert_allclose(model.coef_[0], exact.coef_, atol=5e-3 * np.abs(exact.coef_).max())
+    np.testing.assert_allclose(
+        model.weights_[0], exact.coef_, atol=5e-3 * np.abs(exact.coef_).max()
+    )
     assert model.intercept_[0] == pytest.approx(exact.intercept_, abs=5e-3)
 
 
@@ -59,7 +61,7 @@ def test_small_random_blocks_come_near_the_ridge_regression(regression):
     solver = DoublyStochastic(Plain(theta=50.0), batch_size=100, feature_block=32)
     model = KernelRegressor(**LONG | {"solver": solver}).fit(X, y)
     best = objective("squared", y[:, None], exact.predict(columns(X))[:, None], exact.coef_)
-    reached = objective("squared", y[:, None], model.predict(X)[:, None], model.coef_)
+    reached = objective("squared", y[:, None], model.predict(X)[:, None], model.weights_)
     assert best <= reached < 1.05 * best
 
 
@@ -81,7 +83,7 @@ def test_the_logistic_loss_ends_at_the_logistic_regression(two_classes):
     exact = LogisticRegression(C=1 / (ALPHA * len(X)), tol=1e-8, max_iter=5_000).fit(Z, y)
     best = objective("logistic", signs, exact.decision_function(Z)[:, None], exact.coef_)
     model = KernelClassifier(**LONG, loss="logistic").fit(X, y)
-    reached = objective("logistic", signs, model.decision_function(X)[:, None], model.coef_)
+    reached = objective("logistic", signs, model.decision_function(X)[:, None], model.weights_)
     assert reached == pytest.approx(best, rel=1e-3)
 
 
@@ -91,7 +93,7 @@ def test_the_softmax_loss_ends_at_the_multinomial_regression(classes):
     exact = LogisticRegression(C=1 / (ALPHA * len(X)), tol=1e-8, max_iter=5_000).fit(Z, y)
     best = objective("softmax", one_hot, exact.decision_function(Z), exact.coef_)
     model = KernelClassifier(**LONG, loss="softmax").fit(X, y)
-    reached = objective("softmax", one_hot, model.decision_function(X), model.coef_)
+    reached = objective("softmax", one_hot, model.decision_function(X), model.weights_)
     assert reached == pytest.approx(best, rel=1e-3)
     np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(Z), atol=0.01)
 
@@ -109,7 +111,7 @@ def test_the_hinge_loss_comes_near_the_linear_support_vector_machine(two_classes
     ).fit(Z, y)
     best = objective("hinge", signs, svm.decision_function(Z)[:, None], svm.coef_)
     model = KernelClassifier(**LONG, loss="hinge").fit(X, y)
-    reached = objective("hinge", signs, model.decision_function(X)[:, None], model.coef_)
+    reached = objective("hinge", signs, model.decision_function(X)[:, None], model.weights_)
     assert reached < 1.02 * best
 
 
@@ -143,7 +145,7 @@ def test_newton_steps_on_several_blocks_come_near_the_ridge_regression(regressio
     solver = DoublyStochastic(Preconditioned(caution=0.0), feature_block=SIZE // 2)
     model = KernelRegressor(**LONG | {"solver": solver, "max_passes": 100}).fit(X, y)
     best = objective("squared", y[:, None], exact.predict(columns(X))[:, None], exact.coef_)
-    reached = objective("squared", y[:, None], model.predict(X)[:, None], model.coef_)
+    reached = objective("squared", y[:, None], model.predict(X)[:, None], model.weights_)
     assert best <= reached < 1.01 * best
 
 

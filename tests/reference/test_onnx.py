@@ -1,8 +1,11 @@
 """Exported models beside onnxruntime."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
 import bochner
 from bochner import (
@@ -12,8 +15,16 @@ from bochner import (
     KernelQuantileRegressor,
     KernelRegressor,
 )
-from bochner.features import Binning, Centers, Fourier, Leverage, NystroemFeatures, RandomPhase
-from bochner.kernels import Cauchy, Gaussian, Polynomial
+from bochner.features import (
+    Binning,
+    Centers,
+    Fourier,
+    KernelBasis,
+    Leverage,
+    NystroemFeatures,
+    RandomPhase,
+)
+from bochner.kernels import Cauchy, Gaussian, Laplacian, Polynomial
 
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -27,8 +38,22 @@ MACHINES = {
     "centres": KernelRegressor(),
     "laplacian": KernelRegressor("laplacian", features=Centers(40)),
     "stretched": KernelRegressor(2 * Gaussian(2.0).stretched([1.0, 2.0, 3.0]), alpha=0.01),
+    "mean of two": KernelRegressor(
+        0.5 * Laplacian(2.0).stretched([1.0, 2.0, 3.0]) + 0.5 * Gaussian(2.0), alpha=0.01
+    ),
     "nystroem": KernelRegressor("gaussian", features=NystroemFeatures(12)),
     "quantiles": KernelQuantileRegressor([0.1, 0.9], features=Fourier(32), max_passes=5),
+    "bins": KernelRegressor(features=Binning(12), scale="range"),
+    "one grid": KernelRegressor(features=Binning(1)),
+    "bins of a stream": KernelRegressor("laplacian", features=Binning(6), solver="averaged"),
+    "quantiles on bins": KernelQuantileRegressor([0.1, 0.9], features=Binning(6)),
+}
+PROCESSES = {
+    "all rows": {},
+    "centres": {"features": Centers(40), "scale": "standard"},
+    "polynomial": {"kernel": Polynomial(2, 1.0, 0.1), "features": Centers(30)},
+    "waves": {"kernel": Gaussian(2.0), "features": Fourier(48)},
+    "bins": {"kernel": "laplacian", "features": Binning(4)},
 }
 LOSSES = ["softmax", "logistic", "hinge", "squared_hinge", "squared"]
 MAPS = ["Fastfood", "NystroemMap", "OrthogonalFourier", "RandomFourier"]
@@ -41,6 +66,13 @@ def exported(model, X, tmp_path):
     return dict(zip(names, session.run(None, {"X": X}), strict=True))
 
 
+def in_double(model):
+    """Let a function of centres compute in double precision, as its graph does."""
+    if isinstance(model.expansion_.basis, KernelBasis):
+        model.expansion_ = replace(model.expansion_, in_double=True)
+    return model
+
+
 def single(X):
     return X.astype(np.float32)
 
@@ -50,8 +82,52 @@ def test_numbers_are_those_of_the_model(regression, name, tmp_path):
     X, y = regression
     model = MACHINES[name].set_params(random_state=0).fit(X, y)
     found = exported(model, single(X), tmp_path)["predictions"]
-    wanted = model.predict(single(X).astype(np.float64))
+    wanted = in_double(model).predict(single(X).astype(np.float64))
     np.testing.assert_allclose(found.reshape(wanted.shape), wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+@pytest.mark.parametrize("columns", [1, 3])
+def test_deviations_are_those_of_the_process_with_and_without_the_noise(
+    regression, name, columns, tmp_path
+):
+    X, y = single(regression[0][:150, :columns]), regression[1][:150]
+    model = KernelGaussianProcess(**PROCESSES[name], random_state=0)
+    model.fit(X.astype(np.float64), np.column_stack([y, 5 - 2 * y]))
+    rows = np.concatenate([X, 3 * X])
+    found = exported(model, rows, tmp_path)
+    mean, deviation = model.predict(rows.astype(np.float64), return_std=True)
+    noisy = model.predict(rows.astype(np.float64), return_std=True, noise=True)[1]
+    np.testing.assert_allclose(found["predictions"], mean, atol=1e-5)
+    np.testing.assert_allclose(found["deviations"], deviation, atol=1e-5)
+    np.testing.assert_allclose(found["deviations_with_noise"], noisy, atol=1e-5)
+
+
+@pytest.mark.parametrize("variance", ["operator", "functions"])
+def test_other_kinds_of_variance_have_what_is_known_before_the_rows(regression, variance, tmp_path):
+    X, y = single(regression[0][:100]), regression[1][:100]
+    features = Fourier(32) if variance == "operator" else "auto"
+    model = KernelGaussianProcess(Gaussian(2.0), 0.1, variance, features=features, random_state=0)
+    found = exported(model.fit(X, y), X, tmp_path)
+    mean, deviation = model.predict(X.astype(np.float64), return_std=True, noise=True)
+    np.testing.assert_allclose(found["predictions"][:, 0], mean, atol=1e-5)
+    assert ("deviations" in found) == (variance == "operator")
+    if variance == "operator":  # whose model computes in single precision
+        np.testing.assert_allclose(found["deviations_with_noise"][:, 0], deviation, atol=1e-4)
+
+
+def test_bins_of_labels_and_of_missing_numbers(classes, tmp_path):
+    X, y = classes
+    X = X.copy()
+    X[::7, 0] = np.nan
+    model = KernelClassifier(features=Binning(8), random_state=0).fit(X, y)
+    found = exported(model, single(X), tmp_path)
+    assert found["labels"].tolist() == model.predict(single(X)).tolist()
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(single(X)), atol=1e-5)
+    rows = single(classes[0])
+    features = bochner.RandomBinning(grids=3, random_state=0).fit(rows)
+    wanted = features.transform(rows).toarray()
+    np.testing.assert_allclose(exported(features, rows, tmp_path)["features"], wanted)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -88,12 +164,13 @@ def test_novelties_and_missing_numbers(regression, tmp_path):
 
 def test_what_is_no_product_of_matrices_is_refused(regression, tmp_path):
     X, y = regression
-    frame = pd.DataFrame(X).astype({0: str})
+    frame = pd.DataFrame(X.round()).astype({0: str})
     for model, rows, match in (
-        (KernelRegressor(features=Binning(8)), X, "Fourier features or centres"),
+        (KernelRegressor("exponential", features="random"), X, "Fourier features, centres or bins"),
         (KernelRegressor(Cauchy(1.0), features=Centers(20)), X, "Gaussian, Laplacian"),
         (KernelRegressor(features=Binning(8)), frame, "columns of text"),
-        (KernelGaussianProcess(), X, "a machine or a transformer"),
+        (KernelGaussianProcess("cauchy"), X, "Gaussian, Laplacian"),
+        (LinearRegression(), X, "a machine or a transformer"),
     ):
         with pytest.raises(ValueError, match=match):
             bochner.to_onnx(model.fit(rows, y), tmp_path / "model.onnx")

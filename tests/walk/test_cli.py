@@ -160,4 +160,4 @@ def test_a_picture_that_fails_leaves_the_old_one_and_nothing_half_written(folder
 def test_a_bad_value_is_refused_with_a_sentence(folder, option, value, sentence):
     result = call("demo", option, value)
     assert result.exit_code == 2
-    assert sentence in result.output
+    assert sentence in result.stderr

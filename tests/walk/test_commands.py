@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner, Result
 
@@ -23,6 +24,7 @@ from bochner.cli.app import app
 from bochner.features import FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
+from bochner.report import Run
 from bochner.solvers import Solver
 
 FORMATS = ("csv", "parquet", "svm", "npy")
@@ -97,7 +99,9 @@ def test_a_file_of_each_format_becomes_a_model_and_predictions(folder, frame, fo
     done("predict", "m.bochner", data, "--out", "p.npy", "-q")
     X = frame[["a", "b", "c"]].to_numpy()
     expected = KernelRegressor(random_state=0).fit(X, frame["y"]).predict(X)
-    np.testing.assert_allclose(np.load("p.npy").ravel(), expected, rtol=1e-4, atol=1e-4)
+    # Sparse rows are not centred, and the search for scales ends elsewhere for another rounding.
+    tolerance = 1e-3 if format == "svm" else 1e-4
+    np.testing.assert_allclose(np.load("p.npy").ravel(), expected, rtol=1e-4, atol=tolerance)
     assert sorted(path.name for path in folder.iterdir()) == ["m.bochner", "p.npy", data]
 
 
@@ -168,17 +172,33 @@ def test_quantiles_and_standard_deviations_come_on_demand(folder, frame):
     found = pd.read_csv("q.csv")
     assert list(found) == ["quantile 0.1", "quantile 0.9"]
     assert (found["quantile 0.1"] <= found["quantile 0.9"]).all()
+
+
+def test_deviations_quantiles_and_scores_of_a_gaussian_process_include_the_noise(folder, frame):
+    noisy = frame.assign(y=frame["y"] + 2 * np.random.default_rng(1).normal(size=ROWS))
+    data = write(noisy, "csv")
     done("fit", data, "-t", "y", "--task", "gaussian-process", "-o", "g.bochner")
-    done("predict", "g.bochner", data, "--std", "--quantiles", "0.5", "-o", "g.csv")
-    found = pd.read_csv("g.csv")
-    assert list(found) == ["y", "standard deviation", "quantile 0.5"]
-    np.testing.assert_allclose(found["y"], found["quantile 0.5"])
-    assert (found["standard deviation"] > 0).all()
+    done("predict", "g.bochner", data, "--std", "--quantiles", "0.025,0.5,0.975", "-o", "g.csv")
+    found, y = pd.read_csv("g.csv"), noisy["y"]
+    low, middle, high = (f"quantile {share}" for share in (0.025, 0.5, 0.975))
+    assert list(found) == ["y", "standard deviation", low, middle, high]
+    np.testing.assert_allclose(found["y"], found[middle])
+    assert 0.9 < np.mean((found[low] < y) & (y < found[high])) < 0.99
+    process = bochner.load("g.bochner")
+    deviation = np.sqrt(process.predict(noisy[["a", "b", "c"]], True)[1] ** 2 + process.noise_)
+    np.testing.assert_allclose(found["standard deviation"], deviation, rtol=1e-5)
+    likelihood = told("evaluate", "g.bochner", data)["scores"]["negative log likelihood"]
+    assert likelihood == pytest.approx(-norm.logpdf(y, found["y"], deviation).mean(), rel=1e-4)
+    run = Run.of(process, noisy[["a", "b", "c"]], y, seconds=None)
+    assert run.scores[-1].value == pytest.approx(likelihood, rel=1e-4)
 
 
-def test_without_a_target_novelty_is_learned(folder, frame):
+def test_novelty_is_learned_without_a_target_where_it_is_asked_for(folder, frame):
     frame[["a", "b"]].to_csv("rows.csv", index=False)
-    assert told("fit", "rows.csv", "-o", "m.bochner")["task"] == "novelty"
+    refused = call("fit", "rows.csv", "-o", "m.bochner")
+    assert refused.exit_code == 1
+    assert "Give --target NAME, one of 'a', 'b'; or --task novelty" in refused.stderr
+    assert told("fit", "rows.csv", "--task", "novelty", "-o", "m.bochner")["task"] == "novelty"
     done("predict", "m.bochner", "rows.csv", "-o", "p.csv")
     assert set(pd.read_csv("p.csv")["inside"]) <= {1, -1}
 
@@ -199,9 +219,9 @@ def test_convert_goes_there_and_back(folder, frame, suffix):
     frame.to_csv("rows.csv", index=False)
     done("convert", "rows.csv", f"rows.{suffix}", *(["-t", "y"] if suffix == "svm" else []))
     done("convert", f"rows.{suffix}", "back.csv")
-    found = pd.read_csv("back.csv")
+    found = np.loadtxt("back.csv", delimiter=",", skiprows=1)  # exact, as pd.read_csv is not
     order = ["y", "a", "b", "c"] if suffix == "svm" else ["a", "b", "c", "y"]
-    np.testing.assert_array_equal(found.to_numpy(), frame[order].to_numpy())
+    np.testing.assert_array_equal(found, frame[order].to_numpy())
 
 
 def test_convert_keeps_text_and_what_is_missing(folder, trees):
@@ -216,6 +236,9 @@ def test_inspect_tells_what_a_model_is(folder, trees):
     trees.to_csv("trees.csv", index=False)
     done("fit", "trees.csv", "-t", "label", "-o", "m.bochner")
     said = done("inspect", "m.bochner").stdout
+    importances = said[said.index("\nimportances") :].split()
+    assert set(importances[1::2]) == {"kind", "height"}
+    assert sum(float(share.rstrip("%")) for share in importances[2::2]) == pytest.approx(100, abs=1)
     for word in ("KernelClassifier", "kind", "height", "tall, really", "digest"):
         assert word in said
     assert told_about("m.bochner")["names"] == ["kind", "height"]
@@ -230,7 +253,7 @@ def told_about(path: str) -> dict:
     [
         ("a,y\n1,2\n3,x\n5,6\n7,8\n" + "1,2\n" * 20, ["-t", "y"], ["rows.csv", "line 3", '"y"']),
         ("a,y\n1,2\n3\n", ["-t", "y"], ["line 3"]),
-        ("a,y\n1,2\n,4\n5,6\n", ["-t", "y"], ["missing", "--missing"]),
+        ("a,y\n1,2\n,4\n5,6\n", ["-t", "y", "--missing", "refuse"], ["missing", "--missing own"]),
         ("a,y\n1,2\n3,4\n", ["-t", "z"], ["z", "'a', 'y'"]),
         ("", ["-t", "y"], ["empty"]),
         ("a,y\n1,2\n3,4\n", ["-t", "y", "--solver", "magic"], ["magic", "eigenpro"]),
@@ -351,3 +374,14 @@ def test_scores_of_fit_and_compare_are_those_of_evaluate_though_categories_are_r
     assert fitted["scores"] == again["scores"]
     compared = told("compare", "rows.csv", "--test", "0.3", *limits, "-m", "auto", "--json")
     assert compared["methods"][0]["scores"]["RMSE"] == pytest.approx(again["scores"]["RMSE"])
+
+
+def test_every_method_of_compare_takes_text(folder, trees):
+    trees.head(200).assign(size=np.arange(200.0)).to_csv("trees.csv", index=False)
+    methods = [name for name in names.METHODS if name not in ("averaged", "newton")]
+    given = ["--methods", ",".join(methods), "--set", "max_passes=2", "--report", "c.html"]
+    result = call("compare", "trees.csv", "-t", "label", *given, "--json")
+    record = json.loads(result.stdout)
+    assert {m["method"]: m["error"] for m in record["methods"]} == dict.fromkeys(methods)
+    assert "most frequent categories of each, in cdsg, direct, dsg, eigenpro" in result.stderr
+    assert "these methods need numbers" in Path("c.html").read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,10 @@ from typer.testing import CliRunner, Result
 import bochner
 from bochner.cli.app import COMMANDS, app
 from bochner.cli.work.pages import summarize
+from bochner.cli.work.reading import ReadingBar
 from bochner.cli.work.table_files import table_writer
 from bochner.data import open_source
+from bochner.estimators.automatic.scales import KernelTuning
 
 RNG = np.random.default_rng(0)
 ROWS = [f"{a:.4f},{b:.4f},{np.sin(a) + b:.4f}" for a, b in RNG.normal(size=(30, 2))]
@@ -61,7 +64,7 @@ def test_compare_needs_no_target_where_the_format_has_one(rows):
 def test_compare_without_a_target_says_what_is_needed(rows):
     result = call("compare", str(rows))
     assert result.exit_code == 1
-    assert "there is no --target" in result.stderr
+    assert "give --target NAME, of 'a', 'b', 'y'" in result.stderr
 
 
 def test_compare_fails_where_every_method_does(rows):
@@ -88,7 +91,8 @@ def test_a_page_tells_a_command_that_a_shell_takes_as_it_was_given(rows, monkeyp
 
 @pytest.fixture
 def model(rows: Path) -> str:
-    assert call("fit", str(rows), "-t", "y", "-o", "m.bochner").exit_code == 0
+    fit = call("fit", str(rows), "-t", "y", "--missing", "refuse", "-o", "m.bochner")
+    assert fit.exit_code == 0, fit.output
     return "m.bochner"
 
 
@@ -107,7 +111,7 @@ def test_predict_advises_no_option_that_it_does_not_have(rows, model):
     result = call("predict", model, str(rows), "-o", "p.csv")
     assert result.exit_code == 1
     assert "line 2" in result.stderr
-    assert "fit with --missing own" in result.stderr
+    assert "`bochner fit --missing own`" in result.stderr
     assert "--drop" not in result.stderr
 
 
@@ -171,3 +175,28 @@ def test_a_device_or_a_pipe_is_not_replaced_by_a_file(rows, model):
     assert "device or a pipe" in result.stderr
     assert call("fit", "nothing.csv", "-o", "pipe.csv").exit_code == 2  # before the work begins
     assert Path("pipe.csv").is_fifo()
+
+
+def press(*given: object) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_an_interruption_while_rows_are_read_says_what_was_kept(rows, monkeypatch, old):
+    if old:
+        Path("m.bochner.checkpoint").write_bytes(b"of an earlier run")
+    monkeypatch.setattr(ReadingBar, "__call__", press)
+    result = call("fit", str(rows), "-t", "y", "-o", "m.bochner", "--test", "0")
+    assert result.exit_code == 130
+    assert "while the rows were read" in result.stderr
+    assert "m.bochner was not written" in result.stderr
+    assert ("of an earlier run is as it was" in result.stderr) == old
+    assert not Path("m.bochner").exists()
+
+
+def test_an_interruption_of_the_search_says_what_was_kept(rows, monkeypatch):
+    monkeypatch.setattr(KernelTuning, "run", press)
+    result = call("fit", str(rows), "-t", "y", "-o", "m.bochner")
+    assert result.exit_code == 130
+    assert "nothing was kept, and m.bochner was not written" in result.stderr
+    assert sorted(path.name for path in Path().iterdir()) == ["rows.csv"]

@@ -23,6 +23,7 @@ PAGES = sorted(
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]
     if "_build" not in page.parts
 )
+PROMISES = ROOT / "docs" / "promises.md"
 # Pieces of estimators and model files, which `bochner` itself exports, and the command.
 INSIDE = {"cli", "compute", "estimators", "persist", "training"}
 PACKAGES = ["bochner"] + [
@@ -55,6 +56,24 @@ def test_links_within_the_project_lead_somewhere(page):
         path = address.partition("#")[0]
         if path and "://" not in path:
             assert (page.parent / path).exists(), f"{page.name} links to {address}"
+
+
+def promised_tests():
+    """Return the tests that the tables of promises name."""
+    rows = re.findall(r"^\| .* \| (`.*`) \| [\d,]+ \|$", PROMISES.read_text(), re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+
+
+def test_there_are_promises_with_counted_cases():
+    assert len(promised_tests()) > 20
+    assert " | 0 |" not in PROMISES.read_text()
+
+
+@pytest.mark.parametrize("name", promised_tests())
+def test_every_test_that_a_promise_names_exists(name):
+    path, _, function = name.partition("::")
+    assert (ROOT / path).exists()
+    assert not function or f"\ndef {function}(" in (ROOT / path).read_text()
 
 
 # What a name of the package is not: the suffix of a file.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bochner import KernelGaussianProcess
+from bochner.data import ArraySource
 from bochner.features import Binning, Fourier
 from bochner.kernels import Gaussian, Laplacian
 
@@ -24,6 +25,10 @@ def refused(model, message, *data, **more):
     [
         ({"noise": -1.0}, "noise must be a number from 0 on"),
         ({"noise": "much"}, "noise must be"),
+        ({"noise": np.full(5, 0.1)}, "got 5 variances for"),
+        ({"noise": np.zeros(60)}, "a finite positive variance for each row"),
+        ({"noise": ["a", "b"]}, "a finite positive variance for each row"),
+        ({"noise": np.ones((60, 2))}, "a finite positive variance for each row"),
         ({"variance": "none"}, "variance must be one of 'features'"),
         ({"scales": "best"}, "scales must be one of"),
         ({"scales": [1.0, 2.0]}, "one scale for each"),
@@ -45,6 +50,17 @@ def refused(model, message, *data, **more):
 )
 def test_parameters_out_of_range_are_refused(settings, message):
     refused(KernelGaussianProcess(**settings), message, X, Y)
+
+
+def test_noises_of_rows_are_refused_where_rows_come_in_parts():
+    model = KernelGaussianProcess(noise=np.full(len(X), 0.1), random_state=0)
+    refused(model, "weights = noise / noises of the rows", iter([(X, Y)]))
+    with pytest.raises(ValueError, match="sample_weight = noise / noises of the rows"):
+        model.partial_fit(X, Y)
+    with pytest.raises(ValueError, match="Give noise=True"):
+        model.fit(X, Y).predict(ArraySource(X), return_std=True, noise=np.full(len(X), 0.1))
+    with pytest.raises(ValueError, match="got 3 variances for 2 rows"):
+        model.predict(X[:2], return_std=True, noise=np.ones(3))
 
 
 @pytest.mark.parametrize("variance", ["operator", "functions"])
@@ -113,4 +129,4 @@ def test_equal_rows_without_noise_have_the_mean_of_their_targets(variance):
 
 
 def test_rows_of_no_weight_are_refused():
-    refused(KernelGaussianProcess(), "non-zero", X, Y, sample_weight=np.zeros(60))
+    refused(KernelGaussianProcess(), "non-zero|positive weight", X, Y, sample_weight=np.zeros(60))

@@ -30,6 +30,7 @@ from bochner.report import (
     Run,
     axes,
 )
+from bochner.report.report import bin_edges
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-2, 2, size=(300, 2))
@@ -116,6 +117,40 @@ def test_a_page_of_one_run_shows_what_suits_its_predictions(model, words, tmp_pa
     for word in [*words, "random_state", "evaluated on 100 other rows", "How to reproduce"]:
         assert word in text
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_page_shows_how_much_each_column_contributes(several):
+    text = Page(several.html()).text
+    assert text.count("How much each column contributes") == 2  # runs
+    named = Run.of(KernelRegressor().fit(X, HEIGHT), X, HEIGHT, seconds=None)
+    data = DataSummary.of(X, HEIGHT, names=["east", HOSTILE[:12]])
+    picture = Page(Report("Columns", data, [named]).html())
+    assert "Importances of columns" in picture.text
+    assert picture.text.count(HOSTILE[:12]) == 2  # in the table and beside its bar
+
+
+@pytest.mark.parametrize("kind", [int, float, bool, str])
+def test_numbers_are_drawn_as_a_histogram_and_labels_as_bars(kind):
+    counts = np.rint(2 * HEIGHT).astype(kind)
+    if kind in (int, float):
+        predictions = NumberPredictions(counts, counts)
+    else:
+        predictions = LabelPredictions(counts, counts)
+    data = DataSummary.of(X, counts, target="count")
+    text = Page(Report("Counts", data, [Run("r", predictions)]).html()).text
+    assert ("Median" in text) == (kind in (int, float))
+    assert ("labels; the most frequent" in text) == (kind in (bool, str))
+
+
+def test_a_bin_of_whole_numbers_holds_equally_many():
+    rng = np.random.default_rng(0)
+    for values in (rng.poisson(4, 900), rng.poisson(400, 900), rng.integers(0, 10**6, 90)):
+        edges = bin_edges(values)
+        assert ((edges % 1) == 0.5).all()
+        assert np.ptp(np.diff(edges)) == 0
+        assert np.histogram(values, edges)[0].sum() == len(values)
+        assert len(edges) <= 43
+    assert len(bin_edges(np.array([1e300, -1e300]))) == 11
 
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one(several, tmp_path, monkeypatch):

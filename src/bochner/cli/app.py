@@ -10,7 +10,7 @@ import typer
 
 import bochner
 from bochner.cli import compare, convert, demo, evaluate, fit, inspect, predict
-from bochner.cli.screen import EXIT_CODES
+from bochner.cli.screen import EXIT_CODES, RUNNING
 
 app = typer.Typer(
     name="bochner",
@@ -40,12 +40,14 @@ def _show_version(asked: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Kernel machines on data of any size."""
+    RUNNING.set(context)
 
 
 def main() -> None:

@@ -8,9 +8,21 @@ from typing import Annotated
 import typer
 
 from bochner.cli import options
-from bochner.cli.names import METHODS, HeaderRow, Missing, OnError, Scale, Task, complete_from
+from bochner.cli.names import (
+    METHODS,
+    DecimalMark,
+    HeaderRow,
+    Missing,
+    MissingTarget,
+    OnError,
+    Scale,
+    Task,
+    ZeroBased,
+    complete_from,
+)
 from bochner.cli.quantities import seconds, split_names
 from bochner.cli.screen import Screen
+from bochner.wording import did_you_mean
 
 EXAMPLES = """Examples:
 
@@ -25,7 +37,8 @@ def _methods(given: list[str]) -> list[str]:
     names = split_names(given)
     for name in names:
         if name not in METHODS:
-            raise typer.BadParameter(f"methods are {', '.join(METHODS)}; got {name!r}.")
+            near = did_you_mean(name, METHODS)
+            raise typer.BadParameter(f"methods are {', '.join(METHODS)}; got {name!r}.{near}")
     if not names:
         raise typer.BadParameter(f"give at least one of {', '.join(METHODS)}; got none.")
     return list(dict.fromkeys(names))
@@ -65,10 +78,15 @@ def compare(
     columns: options.Columns = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
-    missing: options.MissingNumbers = Missing.REFUSE,
+    missing: options.MissingNumbers = Missing.OWN,
+    missing_target: options.MissingTargets = MissingTarget.REFUSE,
     on_error: options.Malformed = OnError.RAISE,
     format: options.FileFormat = None,
     header: options.HeaderLine = HeaderRow.AUTO,
+    delimiter: options.Delimiter = "auto",
+    decimal: options.Decimal = DecimalMark.AUTO,
+    encoding: options.Encoding = None,
+    zero_based: options.FirstColumn = ZeroBased.AUTO,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
@@ -84,12 +102,14 @@ def compare(
     with screen.report_errors():
         from bochner.cli.work.comparison import CompareCommand
         from bochner.cli.work.pages import require_page
-        from bochner.cli.work.reading import DataOptions
+        from bochner.cli.work.reading import DataOptions, ReadingOptions
 
         require_page(report)
         about_data = DataOptions.of(
-            target, weight, columns, drop, categorical,
-            missing=missing, on_error=on_error, format=format, header=header,
+            target, weight, columns, drop, categorical, missing, missing_target,
+            reading=ReadingOptions.of(
+                on_error, format, header, delimiter, decimal, encoding, zero_based
+            ),
         )  # fmt: skip
         CompareCommand(
             data, about_data, task, tuple(methods), parameters, test, report, options.command_line()

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bochner.cli import options
-from bochner.cli.names import OnError
+from bochner.cli.names import DecimalMark, HeaderRow, OnError, ZeroBased
 from bochner.cli.quantities import split_names
 from bochner.cli.screen import Screen
 from bochner.wording import duration
@@ -38,8 +38,16 @@ def convert(
         ),
     ],
     target: options.Target = None,
-    format: options.FileFormat = None,
+    columns: options.Columns = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
     on_error: options.Malformed = OnError.RAISE,
+    format: options.FileFormat = None,
+    header: options.HeaderLine = HeaderRow.AUTO,
+    delimiter: options.Delimiter = "auto",
+    decimal: options.Decimal = DecimalMark.AUTO,
+    encoding: options.Encoding = None,
+    zero_based: options.FirstColumn = ZeroBased.AUTO,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
@@ -62,9 +70,16 @@ def convert(
             record: dict[str, object] = {"out": out}
         else:
             from bochner.cli.work.conversion import convert_files
+            from bochner.cli.work.reading import DataOptions, ReadingOptions
 
-            name = None if format is None else format.value
-            record = convert_files(given, out, split_names(target), name, on_error.value)
+            reading = ReadingOptions.of(
+                on_error, format, header, delimiter, decimal, encoding, zero_based
+            )
+            target_, columns_, drop_, categorical_ = map(
+                split_names, (target, columns, drop, categorical)
+            )
+            about_data = DataOptions(target_, None, columns_, drop_, categorical_, reading=reading)
+            record = convert_files(given, out, about_data)
         seconds = perf_counter() - began
         rows = f"{record['rows']:,} rows in " if "rows" in record else ""
         line = f"{out}: {rows}{duration(seconds)}."

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from bochner.cli import options
-from bochner.cli.names import OnError, Part
+from bochner.cli.names import DecimalMark, HeaderRow, MissingTarget, OnError, Part, ZeroBased
 from bochner.cli.quantities import split_names
 from bochner.cli.screen import Screen
 
@@ -30,8 +30,14 @@ def evaluate(
         ),
     ] = Part.ALL,
     report: options.Report = None,
-    format: options.FileFormat = None,
+    missing_target: options.MissingTargets = MissingTarget.REFUSE,
     on_error: options.Malformed = OnError.RAISE,
+    format: options.FileFormat = None,
+    header: options.HeaderLine = HeaderRow.AUTO,
+    delimiter: options.Delimiter = "auto",
+    decimal: options.Decimal = DecimalMark.AUTO,
+    encoding: options.Encoding = None,
+    zero_based: options.FirstColumn = ZeroBased.AUTO,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -40,7 +46,12 @@ def evaluate(
     with screen.report_errors():
         from bochner.cli.work.evaluation import evaluate_model
         from bochner.cli.work.pages import model_report, require_page
-        from bochner.cli.work.reading import load_model, open_with_schema, report_skipped
+        from bochner.cli.work.reading import (
+            ReadingOptions,
+            load_model,
+            open_with_schema,
+            report_skipped,
+        )
 
         if report is not None:
             require_page(report)
@@ -50,9 +61,9 @@ def evaluate(
             data,
             schema,
             screen,
+            ReadingOptions.of(on_error, format, header, delimiter, decimal, encoding, zero_based),
             keep="auto" if report else "no",
-            on_error=on_error.literal,
-            format=None if format is None else format.literal,
+            missing_target=missing_target.literal,
             split=fitted.split(part.literal),
         )
         result = evaluate_model(fitted.model, source)

@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from bochner.cli import options
-from bochner.cli.names import HeaderRow, Missing, OnError, Scale, Task
+from bochner.cli.names import (
+    DecimalMark,
+    HeaderRow,
+    Missing,
+    MissingTarget,
+    OnError,
+    Scale,
+    Task,
+    ZeroBased,
+)
 from bochner.cli.quantities import output_path, seconds
 from bochner.cli.screen import Screen
 
@@ -53,10 +62,15 @@ def fit(
     columns: options.Columns = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
-    missing: options.MissingNumbers = Missing.REFUSE,
+    missing: options.MissingNumbers = Missing.OWN,
+    missing_target: options.MissingTargets = MissingTarget.REFUSE,
     on_error: options.Malformed = OnError.RAISE,
     format: options.FileFormat = None,
     header: options.HeaderLine = HeaderRow.AUTO,
+    delimiter: options.Delimiter = "auto",
+    decimal: options.Decimal = DecimalMark.AUTO,
+    encoding: options.Encoding = None,
+    zero_based: options.FirstColumn = ZeroBased.AUTO,
     test: options.TestShare = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the checkpoint of an earlier run.")
@@ -80,11 +94,13 @@ def fit(
     parameters = options.estimator_parameters(given, scale, quantiles, set_)
     with screen.report_errors():
         from bochner.cli.work.fitting import FitCommand
-        from bochner.cli.work.reading import DataOptions
+        from bochner.cli.work.reading import DataOptions, ReadingOptions
 
         about_data = DataOptions.of(
-            target, weight, columns, drop, categorical,
-            missing=missing, on_error=on_error, format=format, header=header,
+            target, weight, columns, drop, categorical, missing, missing_target,
+            reading=ReadingOptions.of(
+                on_error, format, header, delimiter, decimal, encoding, zero_based
+            ),
         )  # fmt: skip
         FitCommand(
             data, about_data, task, parameters, seed, test or 0.0, out, checkpoint_every, resume,

@@ -36,6 +36,7 @@ def _lines(header: Header) -> list[str]:
         "model": header.model + (" (unfinished)" if header.unfinished else ""),
         "columns": _shortened([str(name) for name in names]) if names else header.columns,
         "categories": _shortened([f"{k} ({len(v)})" for k, v in header.categories.items()]),
+        "times": _times(header.times),
         "labels": None if header.labels is None else _shortened([str(x) for x in header.labels]),
         "size": f"{amount(header.bytes)} in {len(header.arrays)} arrays",
         "format": f"version {header.version}",
@@ -46,8 +47,31 @@ def _lines(header: Header) -> list[str]:
     settings = [(f"  {name}", value) for name, value in header.parameters.items()]
     summary = [(f"  {name.replace('_', ' ')}", value) for name, value in header.summary.items()]
     parts = [*facts.items(), ("settings", ""), *settings, ("training", ""), *summary]
+    if (importances := _importances(header)) is not None:
+        parts += [("importances", ""), *importances]
     shown = [(name, value) for name, value in parts if value not in (None, [], {})]
     return [f"{name:<24} {value}".rstrip() for name, value in shown]
+
+
+def _importances(header: Header) -> list[tuple[str, str]] | None:
+    """Return the most important columns with the share that each contributes to predictions."""
+    known = header.importances
+    if not isinstance(known, list):
+        return None
+    names = header.names
+    if not isinstance(names, list) or len(names) != len(known):
+        names = [f"column {place}" for place in range(len(known))]
+    order = sorted(range(len(known)), key=lambda place: -known[place])
+    lines = [(f"  {names[place]}", f"{known[place]:.1%}") for place in order[:MOST_NAMED]]
+    rest = order[MOST_NAMED:]
+    if rest:
+        lines.append((f"  {len(rest):,} more", f"{sum(known[place] for place in rest):.1%}"))
+    return lines
+
+
+def _times(times: dict[str, list[str]]) -> str | None:
+    columns = [f"{name} ({', '.join(parts)})" for name, parts in times.items()]
+    return "; ".join(columns) or None
 
 
 def _shortened(names: list[str]) -> str | None:

@@ -14,13 +14,16 @@ KERNELS = (
 )  # fmt: skip
 SOLVERS = (
     "averaged", "backfitting", "cdsg", "cg", "coordinate", "direct", "dsg", "eigenpro", "newton",
-    "nystroem", "pegasos", "udsg",
+    "nystroem", "pegasos", "smo", "udsg",
 )  # fmt: skip
 FEATURES = ("binning", "centers", "fastfood", "fourier", "nystroem", "orthogonal", "random")
 LOSSES = (
     "absolute", "epsilon_insensitive", "hinge", "huber", "logistic", "softmax", "squared",
     "squared_hinge",
 )  # fmt: skip
+
+
+YES_OR_NO = {"auto": "auto", "yes": True, "no": False}
 
 
 class Task(StrEnum):
@@ -32,6 +35,15 @@ class Task(StrEnum):
     QUANTILES = "quantiles"
     GAUSSIAN_PROCESS = "gaussian-process"
     NOVELTY = "novelty"
+
+
+ESTIMATORS = {
+    Task.CLASSIFICATION: "KernelClassifier",
+    Task.REGRESSION: "KernelRegressor",
+    Task.QUANTILES: "KernelQuantileRegressor",
+    Task.GAUSSIAN_PROCESS: "KernelGaussianProcess",
+    Task.NOVELTY: "KernelNoveltyDetector",
+}
 
 
 class Scale(StrEnum):
@@ -75,6 +87,9 @@ class Format(OptionChoice):
     SVMLIGHT = "svmlight"
     NPY = "npy"
     NPZ = "npz"
+    ARROW = "arrow"
+    JSONL = "jsonl"
+    XLSX = "xlsx"
 
 
 class HeaderRow(OptionChoice):
@@ -87,7 +102,35 @@ class HeaderRow(OptionChoice):
     @property
     def literal(self) -> Any:
         """The value for `open_source`."""
-        return {"auto": "auto", "yes": True, "no": False}[self.value]
+        return YES_OR_NO[self.value]
+
+
+class MissingTarget(OptionChoice):
+    """How rows without a target are treated."""
+
+    REFUSE = "refuse"
+    SKIP = "skip"
+
+
+class DecimalMark(OptionChoice):
+    """What separates the fraction of a number in CSV files."""
+
+    AUTO = "auto"
+    POINT = "."
+    COMMA = ","
+
+
+class ZeroBased(OptionChoice):
+    """Whether the first column of svmlight files has number 0."""
+
+    AUTO = "auto"
+    YES = "yes"
+    NO = "no"
+
+    @property
+    def literal(self) -> Any:
+        """The value for `open_source`."""
+        return YES_OR_NO[self.value]
 
 
 class Part(OptionChoice):

@@ -15,16 +15,24 @@ from bochner.cli.names import (
     KERNELS,
     LOSSES,
     SOLVERS,
+    DecimalMark,
     Format,
     HeaderRow,
     Missing,
+    MissingTarget,
     OnError,
     Scale,
     Task,
+    ZeroBased,
     complete_from,
 )
-from bochner.cli.quantities import Shares, memory, seconds, settings, shares
+from bochner.cli.quantities import Shares, delimiter_character, memory, seconds, settings, shares
 
+SET_BY_THE_COMMAND = {
+    "random_state": "give --seed",
+    "callbacks": "the command has its own",
+    "verbose": "the command shows progress unless you give --quiet",
+}
 _data = partial(typer.Option, rich_help_panel="Data")
 _learning = partial(typer.Option, rich_help_panel="Learning")
 _output = partial(typer.Option, rich_help_panel="Output")
@@ -38,8 +46,8 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
-        help="Files (.csv, .parquet, .svm, .npy, .npz, also .csv.gz), folders or globs of one "
-        "format; - is standard input.",
+        help="Files (.csv, .parquet, .feather, .jsonl, .xlsx, .svm, .npy, .npz, also .csv.gz), "
+        "folders or globs of one format; - is standard input.",
         show_default=False,
     ),
 ]
@@ -66,8 +74,8 @@ Categorical = Annotated[
 MissingNumbers = Annotated[
     Missing,
     _data(
-        "--missing", help="Missing numbers: refuse them, treat them as a value of its own, or fill "
-        "in the column's mean or median.",
+        "--missing", help="Missing numbers: treat them as a value of its own, fill in the column's "
+        "mean or median, or refuse them.",
     ),
 ]  # fmt: skip
 Malformed = Annotated[
@@ -77,6 +85,32 @@ FileFormat = Annotated[
     Format | None, _data("--format", help="Needed if the file name does not show it.")
 ]
 HeaderLine = Annotated[HeaderRow, _data("--header", help="Whether CSV files have a header row.")]
+MissingTargets = Annotated[
+    MissingTarget,
+    _data("--missing-target", help="Rows without a target: refuse them, or skip and count them."),
+]
+Delimiter = Annotated[
+    str,
+    _data(
+        "--delimiter", parser=delimiter_character, metavar="SIGN",
+        help="Between the fields of CSV files: one character, or tab; auto: what fits the file, or "
+        "as in the fit.",
+    ),
+]  # fmt: skip
+Decimal = Annotated[
+    DecimalMark,
+    _data("--decimal", help="Before the fraction of numbers in CSV files: 1.5 or 1,5."),
+]
+Encoding = Annotated[
+    str | None,
+    _data(
+        "--encoding", metavar="NAME",
+        help="Of text files, such as cp1252; UTF-8 or as in the fit by default.",
+    ),
+]  # fmt: skip
+FirstColumn = Annotated[
+    ZeroBased, _data("--zero-based", help="Whether the first column of svmlight files is 0.")
+]
 TestShare = Annotated[
     float | None,
     _data(
@@ -88,7 +122,7 @@ TaskOption = Annotated[
     Task,
     _learning(
         "--task", help="The task. auto: classification for text and few distinct integers, else "
-        "regression; without a target, novelty.",
+        "regression; novelty needs no target.",
     ),
 ]  # fmt: skip
 Kernel = Annotated[str, _component("Such as gaussian, laplacian, matern.", KERNELS)]
@@ -144,7 +178,10 @@ def estimator_parameters(
         "quantiles": None if quantiles is None else tuple(quantiles),
     }
     chosen = {name: value for name, value in given.items() if value not in (None, "auto")}
-    return chosen | settings(set_)
+    found = settings(set_)
+    for name in found.keys() & SET_BY_THE_COMMAND.keys():
+        raise typer.BadParameter(f"--set {name} has no effect: {SET_BY_THE_COMMAND[name]}.")
+    return chosen | found
 
 
 def command_line() -> str:

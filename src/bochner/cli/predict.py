@@ -8,13 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from bochner.cli import options
-from bochner.cli.names import OnError
+from bochner.cli.names import DecimalMark, HeaderRow, OnError, ZeroBased
+from bochner.cli.quantities import split_names
 from bochner.cli.screen import Screen
 from bochner.wording import duration
 
 EXAMPLES = """Examples:
 
   bochner predict price.bochner new.csv --out prices.csv
+
+  bochner predict price.bochner new.csv --keep id,street --out prices.csv
 
   bochner predict m.bochner new.parquet --probabilities --out p.parquet
 
@@ -36,11 +39,34 @@ def predict(
         bool, typer.Option("--probabilities", help="Add the probability of each class.")
     ] = False,
     deviations: Annotated[
-        bool, typer.Option("--std", help="Add standard deviations (a Gaussian process).")
+        bool,
+        typer.Option(
+            "--std",
+            help="Add standard deviations of a Gaussian process, with the noise.",
+        ),
     ] = False,
     quantiles: options.Quantiles = None,
-    format: options.FileFormat = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep", metavar="NAMES",
+            help="Copy these columns of the data, such as an id, before the predictions.",
+        ),
+    ] = None,
+    safe_csv: Annotated[
+        bool,
+        typer.Option(
+            "--safe-csv",
+            help="Put ' before text that a spreadsheet would take for a formula (= + - @).",
+        ),
+    ] = False,
     on_error: options.Malformed = OnError.RAISE,
+    format: options.FileFormat = None,
+    header: options.HeaderLine = HeaderRow.AUTO,
+    delimiter: options.Delimiter = "auto",
+    decimal: options.Decimal = DecimalMark.AUTO,
+    encoding: options.Encoding = None,
+    zero_based: options.FirstColumn = ZeroBased.AUTO,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
@@ -51,23 +77,28 @@ def predict(
     screen = Screen(as_json, quiet)
     with screen.report_errors():
         from bochner.cli.work.predictions import PredictionOptions, predict_columns
-        from bochner.cli.work.reading import load_model, open_with_schema, report_skipped
+        from bochner.cli.work.reading import (
+            ReadingOptions,
+            load_model,
+            open_with_schema,
+            report_skipped,
+        )
         from bochner.cli.work.table_files import table_writer
 
         began = perf_counter()
         screen.require_one_output(out)
         fitted = load_model(model)
-        outputs = PredictionOptions(probabilities, deviations, quantiles)
+        outputs = PredictionOptions(probabilities, deviations, quantiles, split_names(keep))
         outputs.require(fitted.model)
-        kind = None if format is None else format.literal
+        reading = ReadingOptions.of(
+            on_error, format, header, delimiter, decimal, encoding, zero_based
+        )
         schema = fitted.schema.without_target()
-        source = open_with_schema(
-            data, schema, screen, keep="no", on_error=on_error.literal, format=kind
-        )  # fmt: skip
+        source = open_with_schema(data, schema, screen, reading, keep="no", carried=outputs.kept)
         rows = 0
-        with table_writer(out) as file:
-            for batch in source.batches(outputs.rows_at_once):
-                file.write(predict_columns(fitted, batch.X, outputs))
+        with table_writer(out, safe=safe_csv) as file:
+            for batch in outputs.parts(source):
+                file.write(predict_columns(fitted, batch, outputs))
                 rows += len(batch)
         report_skipped(source, screen)
         seconds = perf_counter() - began

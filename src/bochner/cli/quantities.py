@@ -83,6 +83,20 @@ def _separated(text: str) -> list[str]:
         raise typer.BadParameter(f"names are separated by commas; got {text!r}.") from None
 
 
+def delimiter_character(text: str) -> str:
+    """Return the delimiter of CSV files; "tab" stands for a tab, which is hard to type.
+
+    >>> delimiter_character("tab"), delimiter_character(";")
+    ('\\t', ';')
+    """
+    sign = "\t" if text in ("tab", "\\t") else text
+    if sign != "auto" and (len(sign) != 1 or not sign.isascii() or sign in '"\r\n'):
+        raise typer.BadParameter(
+            f"a delimiter is one ASCII character, tab or auto, and not a quote; got {text!r}."
+        )
+    return sign
+
+
 class Shares(tuple[float, ...]):
     """Numbers of one option."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-PARAMETER = re.compile(r"\b(categorical|drop|format|missing|on_error)=\[?'([^']*)'\]?")
+RUNNING: ContextVar[typer.Context | None] = ContextVar("running", default=None)
 FAILED = 1
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 EXIT_CODES = """Exit codes: 0 done, 1 an error in data, model or files, 2 wrong usage,
@@ -74,36 +74,37 @@ class Screen:
 
     @contextmanager
     def report_errors(self) -> Iterator[None]:
-        """Print errors that users can fix, with an exit code, and print warnings as notes."""
-        with warnings.catch_warnings(record=True) as caught:
+        """Print errors that users can fix, with an exit code, and warnings as notes at once."""
+        with warnings.catch_warnings():
             warnings.simplefilter("default")
+            warnings.showwarning = self._note_once
             try:
                 yield
             except (ValueError, OSError, ImportError, ArithmeticError, MemoryError) as error:
-                raise self.error(_sentence(error)) from error
+                raise self.error(in_command_words(error)) from error
             except KeyboardInterrupt:
                 raise self.error("interrupted.", INTERRUPTED) from None
-            finally:
-                for text in dict.fromkeys(str(warning.message) for warning in caught):
-                    self.note(f"Note: {text}")
 
-
-def as_options(text: str) -> str:
-    """Return an error message with parameters written as options.
-
-    >>> as_options("Give missing='own', or drop=['a'].")
-    'Give --missing own, or --drop a.'
-    """
-    text = text.replace("header=True", "--header yes").replace("header=False", "--header no")
-    return PARAMETER.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
+    def _note_once(self, message: Warning | str, *others: Any, **more: Any) -> None:
+        text = f"Note: {in_command_words(str(message))}"
+        if text not in self.notes:
+            self.note(text)
 
 
 def _sentence(error: BaseException) -> str:
-    if isinstance(error, MemoryError):
-        return f"{str(error) or 'there is not enough memory.'} Give a smaller --memory."
+    if isinstance(error, MemoryError) and not str(error):
+        return "there is not enough memory. Give a smaller memory_budget, or fewer rows."
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror.rstrip('.')}."
-    return as_options(str(error)) or type(error).__name__
+    return getattr(error, "in_command", None) or str(error) or type(error).__name__
+
+
+def in_command_words(error: BaseException | str) -> str:
+    """Return a message with the options of the running command in place of arguments."""
+    from bochner.cli.command_words import CommandWords
+
+    words = CommandWords.running(RUNNING.get())
+    return words.translate(error if isinstance(error, str) else _sentence(error))
 
 
 def plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache, update_wrapper
 from threading import Lock
@@ -52,18 +53,38 @@ class Compiled:
         import numba
 
         _let_loops_call_loops()
+        signatures = list(self.signatures)
         try:
-            code = numba.njit(list(self.signatures), **self.options)(self.function)
-        except RuntimeError as error:
-            if "cannot cache" not in str(error):
-                raise
-            # Neither the package's folder nor the user's cache folder is writable.
-            uncached = self.options | {"cache": False}
-            code = numba.njit(list(self.signatures), **uncached)(self.function)
+            code = numba.njit(signatures, **self.options)(self.function)
+        except numba.core.errors.NumbaError:
+            raise  # the loop itself is wrong
+        except Exception:
+            try:  # the cache may be damaged: begin a new one
+                numba.njit(**self.options)(self.function)._cache.flush()
+                code = numba.njit(signatures, **self.options)(self.function)
+            except Exception as error:
+                _warn_of_cache(f"{type(error).__name__}: {error}")
+                uncached = self.options | {"cache": False}
+                code = numba.njit(signatures, **uncached)(self.function)
         return code  # type: ignore[no-any-return]
 
     def __reduce__(self) -> str:
         return self.__name__
+
+
+def _warn_of_cache(reason: str) -> None:
+    """Warn once in a process."""
+    if not _WARNED:
+        _WARNED.append(reason)
+        warnings.warn(
+            "Compiled loops cannot be stored, so each process compiles them anew, which takes long "
+            f"({reason}). Set NUMBA_CACHE_DIR to a writable folder with free space.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+_WARNED: list[str] = []
 
 
 @cache

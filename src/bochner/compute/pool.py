@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.blas import single_blas
+from bochner.compute.interruption import look
 
 Work = Callable[[int, int], Any]
 MOST_THREADS = 1024  # threads start on demand, so a high limit costs nothing
@@ -55,9 +56,10 @@ def each_tile(work: Work, rows: int, tile: int) -> None:
 
     Threads take the tiles in order. If tiles write to different memory, the result does not depend
     on the number of threads. Calls from within a tile run in the calling thread, unless there is
-    one tile only.
+    one tile only. Before each tile the work may be abandoned (`interruption.look`).
     """
     if 0 < rows <= tile:
+        look()
         with single_blas():
             work(0, rows)
         return
@@ -120,6 +122,7 @@ class _Task:
         try:
             with single_blas():
                 while (start := self._take()) < self.rows and not self.stopped:
+                    look()
                     self.work(start, min(start + self.tile, self.rows))
         except BaseException:
             self.stopped = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,26 +16,46 @@ from bochner.data.batch import Batch
 from bochner.data.source import DataSource, RandomAccess
 from bochner.data.transforms.scaling import Moments, MomentSums
 from bochner.data.transforms.transform import learning_batches
+from bochner.data.weights import rows_left_out
 
 DIGESTED_ROWS = 16_384  # of a stream
 
 
+def distinct_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the sorted labels and their numbers of rows; refuse labels that cannot be sorted."""
+    try:
+        return np.unique(y, return_counts=True)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in y.ravel().tolist()})
+        raise ValueError(
+            f"Labels must be of one kind, such as text or whole numbers; got {', '.join(kinds)}. "
+            "Convert them, for instance by y.astype(str), and drop rows without a label."
+        ) from error
+
+
 class LabelCounts:
-    """The labels of the rows, and the number of rows of each."""
+    """The labels of the rows, and the number of rows of each, or their weight if rows have some."""
 
     def __init__(self) -> None:
         self._counts: Counter[Any] = Counter()
+        self._are_objects = False
 
     def add(self, batch: Batch) -> None:
         """Count the labels of a batch."""
         if batch.y is None:
             raise ValueError("A classifier needs labels: give y, or blocks (X, y).")
-        labels, numbers = np.unique(batch.y, return_counts=True)
+        labels, numbers = distinct_labels(batch.y)
+        self._are_objects |= labels.dtype == object
+        if batch.weight is not None:
+            numbers = np.bincount(
+                np.searchsorted(labels, np.ravel(batch.y)), batch.weight, len(labels)
+            )
         self._counts.update(dict(zip(labels, numbers.tolist(), strict=True)))
 
-    def sorted(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the labels in order, and their numbers of rows."""
-        labels = np.unique(np.array(list(self._counts)))
+    def sorted(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the labels in order, objects if some are, and their numbers of rows or weights."""
+        known = list(self._counts)
+        labels = np.unique(np.array(known, object if self._are_objects else None))
         return labels, np.array([self._counts[label] for label in labels])
 
 
@@ -102,8 +122,8 @@ class RowStatistics:
     wants_digest: bool = False
 
     @property
-    def labels(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The labels in order, and their numbers of rows."""
+    def labels(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The labels in order, those of rows of weight 0 included, and their rows or weights."""
         return self._pass[0].sorted()
 
     @property
@@ -129,6 +149,14 @@ class RowStatistics:
         return hashlib.blake2b(known.encode()).digest()
 
     @cached_property
+    def total_weight(self) -> float | None:
+        """The sum of the weights, None if there are none or if it cannot be known."""
+        source = self.source
+        if source.once or self.first_row.weight is None:
+            return None
+        return float(sum(batch.weights.sum() for batch in source.batches(DIGESTED_ROWS)))
+
+    @cached_property
     def first_row(self) -> Batch:
         """One row, for the form of the targets."""
         return self.source.sample(1)
@@ -143,4 +171,6 @@ class RowStatistics:
                 moments.add(batch)
             if self.wants_digest:
                 digest.add(batch)
+        for batch in rows_left_out(self.source) if self.wants_labels else ():
+            labels.add(replace(batch, weight=np.zeros(len(batch))))
         return labels, moments, digest

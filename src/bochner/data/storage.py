@@ -11,6 +11,8 @@ import mmap
 import os
 import shutil
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from tempfile import TemporaryFile, gettempdir
 from typing import Any, Literal
 
@@ -84,13 +86,11 @@ class GrowingArray:
             self._spill()
 
     def _spill(self) -> None:
-        try:
+        with temporary_file_errors(self._bytes):
             if self._file is None:
                 self._file = SpillFile()
             for part in self._parts:
                 self._file.append(part)
-        except OSError as error:
-            raise disk_full_error(error, self._length * self.dtype.itemsize) from error
         self._parts = []
 
     def finish(self) -> None:
@@ -98,8 +98,13 @@ class GrowingArray:
         if self._file is None:
             joined = np.concatenate(self._parts) if self._parts else np.empty(0, self.dtype)
             self._parts = [joined]
-        elif self._length * self.dtype.itemsize:
-            self._mapped = self._file.mapped(self.dtype, (self._length,), 0, "C", "r")
+        elif self._bytes:
+            with temporary_file_errors(self._bytes):
+                self._mapped = self._file.mapped(self.dtype, (self._length,), 0, "C", "r")
+
+    @property
+    def _bytes(self) -> int:
+        return self._length * int(self.dtype.itemsize)
 
     def take(self, places: Places) -> NDArray[Any]:
         """Return the entries at these places; a slice of an array in memory is a view."""
@@ -109,7 +114,8 @@ class GrowingArray:
             start, stop, step = places.indices(self._length)
             if step == 1:
                 found = np.empty(max(stop - start, 0), self.dtype)
-                self._file.read(start * self.dtype.itemsize, found)
+                with temporary_file_errors(self._bytes):
+                    self._file.read(start * self.dtype.itemsize, found)
                 return found
             places = np.arange(start, stop, step)
         return gather_rows(self._mapped, np.asarray(places))
@@ -127,6 +133,7 @@ class ArrayStore:
     def __init__(self, memory: int) -> None:
         self.memory, self.used = memory, 0
         self._file: SpillFile | None = None
+        self._disk_failed = False
 
     def put(self, array: Any) -> Any | None:
         """Return the array, a mapped copy of it, or None if neither memory nor disk has room."""
@@ -136,8 +143,15 @@ class ArrayStore:
         if self.used + size <= self.memory:
             self.used += size
             return array
-        if not dense or 2 * size > _free_disk():
+        if not dense or self._disk_failed or 2 * size > _free_disk():
             return None
+        try:
+            return self._mapped_copy(array)
+        except OSError:  # others fill the disk, too: what the file has so far is still good
+            self._disk_failed = True
+            return None
+
+    def _mapped_copy(self, array: NDArray[Any]) -> NDArray[Any]:
         if self._file is None:
             self._file = SpillFile()
         # A slice of rows of a Fortran-ordered array is not contiguous, but its columns are.
@@ -210,15 +224,27 @@ def fits(size: int, memory: int) -> bool:
     return size <= memory or 2 * size <= _free_disk()
 
 
-def disk_full_error(error: OSError, size: int) -> OSError:
-    """Return an error that says what to do about a full disk; other errors as they are."""
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+@contextmanager
+def temporary_file_errors(size: int) -> Iterator[None]:
+    """Say what to do if the temporary file of rows cannot be written or read."""
+    try:
+        yield
+    except OSError as error:
+        raise _with_remedy(error, size) from error
+
+
+def _with_remedy(error: OSError, size: int) -> OSError:
+    folder = gettempdir()
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        fault = f"has no room for the rows, {size / 1e9:.1f} GB so far; they were removed"
+    elif error.errno is not None:
+        fault = f"does not keep the rows: {os.strerror(error.errno)}"
+    else:
         return error
     return OSError(
         error.errno,
-        f"The temporary folder {gettempdir()} has no room for the rows, {size / 1e9:.1f} GB so "
-        "far; they were removed. Set the environment variable TMPDIR to a folder on a larger disk, "
-        "or give keep='no' to parse the files again in each pass.",
+        f"The temporary folder {folder} {fault}. Set the environment variable TMPDIR to a folder "
+        "on another disk with more room, or give keep='no' to parse the files again in each pass.",
     )
 
 

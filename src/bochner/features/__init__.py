@@ -5,6 +5,7 @@ from bochner.features.binning.binning import Binning
 from bochner.features.binning.binning_basis import BinningBasis, BinningDiagnostics
 from bochner.features.centers.center_basis import CenterBasis
 from bochner.features.centers.centers import Centers
+from bochner.features.centers.kernel_basis import KernelBasis
 from bochner.features.centers.nystroem import NystroemFeatures
 from bochner.features.centers.whitened_basis import WhitenedBasis
 from bochner.features.codes.encoded import (
@@ -63,6 +64,7 @@ __all__ = [
     "Groups",
     "Harmonics",
     "HistogramFourier",
+    "KernelBasis",
     "Leverage",
     "Maclaurin",
     "NystroemFeatures",

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
+from bochner.data.transforms.scaling import weighted_mean
 from bochner.records import Validated, require_sound
 
 ROWS = 1024  # at a time
@@ -41,9 +42,9 @@ class Centring(Validated):
         return self.n_columns
 
     @classmethod
-    def at_mean(cls, X: Any, dtype: Any) -> Centring:
-        """Shift by the mean of these rows; sparse rows are not shifted."""
-        centre = None if sp.issparse(X) else np.asarray(np.mean(X, axis=0, dtype=np.float64))
+    def at_mean(cls, X: Any, dtype: Any, weight: NDArray[np.float64] | None = None) -> Centring:
+        """Shift by the (weighted) mean of these rows; sparse rows are not shifted."""
+        centre = None if sp.issparse(X) else weighted_mean(X, weight)
         return cls(X.shape[1], centre, np.dtype(dtype))
 
     @classmethod

@@ -17,6 +17,7 @@ from bochner.features.basis import Basis
 from bochner.kernels import Kernel
 from bochner.kernels.kernel import parts
 from bochner.validation import is_integer
+from bochner.wording import AdvisedError
 
 SAMPLE_ROWS = 4096  # for defaults that depend on data
 # Feature maps by type of kernel, callables of the size; subclasses inherit the map.
@@ -115,11 +116,13 @@ def for_categories(features: FeatureMap, columns: tuple[int, ...]) -> FeatureMap
     """Return the map for rows with these categorical columns; raise if it takes only numbers."""
     if isinstance(features, GrowingFeatureMap):
         return features.with_categories(columns)
-    raise ValueError(
-        f"{type(features).__name__} features need columns of numbers; got columns of text or "
-        f"categories, {', '.join(map(str, columns))}. Encode them first (OneHotEncoder), or "
-        "use features='binning', which takes them as they are, or a kernel that compares them: "
-        "Delta().on(columns)."
+    raise AdvisedError(
+        f"{type(features).__name__} features need columns of numbers. {{columns}}: text or "
+        "categories.",
+        "Encode them first (OneHotEncoder), or use features='binning', which takes them as they "
+        "are, or a kernel that compares them: Delta().on(columns).",
+        "Give features='binning', which takes them as they are, or leave them out: drop={names}.",
+        columns,
     )
 
 
@@ -145,7 +148,8 @@ def prepare(
 ) -> tuple[Kernel, Basis]:
     """Return the kernel with defaults from the sample, and its basis."""
     features = FeatureMap.resolve(features)
-    kernel = Kernel.resolve(kernel).resolved(numeric_rows(features, sample.X), Random(seed))
+    rows = numeric_rows(features, sample.X)
+    kernel = Kernel.resolve(kernel).resolved(rows, Random(seed), sample.weight)
     return kernel, features.build(kernel, sample, seed, dtype, memory)
 
 
@@ -158,10 +162,12 @@ def map_of(kernel: Kernel, size: int | None = None) -> FeatureMap:
     """Return the feature map of a kernel; raise if it has none."""
     if (known := _known(kernel)) is not None:
         return known(size)  # type: ignore[no-any-return]
-    raise ValueError(
+    centers = "kernel functions at centres (features='centers')."
+    raise AdvisedError(
         "Random features exist for these kernels and for combinations of them: "
-        f"{_kernel_names(has_map)}; got {kernel!r}. Give its features as a RandomProcess, or take "
-        "kernel functions at centres (features='centers')."
+        f"{_kernel_names(has_map)}; got {kernel!r}.",
+        f"Give its features as a RandomProcess, or take {centers}",
+        f"Take one of these, or {centers}",
     )
 
 

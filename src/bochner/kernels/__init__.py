@@ -58,6 +58,9 @@ from bochner.kernels.radial import (
     Radial,
     RationalQuadratic,
 )
+from bochner.kernels.scikit_learn_names import ALIASES, REFUSED
+
+Kernel.add_aliases(ALIASES, REFUSED)
 
 __all__ = [
     "Additive",

@@ -17,6 +17,7 @@ from bochner.kernels.kernel import ShiftInvariant
 from bochner.kernels.prepared import PreparedFunction, PreparedKernel
 from bochner.kernels.rows import Array, Rows
 from bochner.validation import is_number
+from bochner.wording import AdvisedError
 
 LARGEST = 2**20
 
@@ -49,17 +50,20 @@ class Categorical(ShiftInvariant):
         """Raise a ValueError if a number is not an integer, or above 2^20."""
         values = X.data if sp.issparse(X) else X
         if np.abs(values).max(initial=0) > LARGEST:
-            raise ValueError(
+            raise AdvisedError(
                 f"{type(self).__name__} compares categories, which must be whole numbers up to "
-                f"{LARGEST:,}; got {values.flat[np.abs(values).argmax()]:,.0f}. Number them from 0 "
-                "on (OrdinalEncoder), or give text in a data frame."
+                f"{LARGEST:,}; got {values.flat[np.abs(values).argmax()]:,.0f}.",
+                "Number them from 0 on (OrdinalEncoder), or give text in a data frame.",
+                "Name the columns of categories by categorical=['...'], or choose another kernel.",
             )
         if not (values == np.rint(values)).all():
             found = values[values != np.rint(values)][0]
-            raise ValueError(
+            raise AdvisedError(
                 f"{type(self).__name__} compares categories, which must be whole numbers; got "
-                f"{found:g}. Give text in a data frame, encode the column (OrdinalEncoder), or "
-                "choose the columns that hold categories: kernel.on(columns)."
+                f"{found:g}.",
+                "Give text in a data frame, encode the column (OrdinalEncoder), or choose the "
+                "columns that hold categories: kernel.on(columns).",
+                "Name the columns of categories by categorical=['...'], or choose another kernel.",
             )
 
     def prepared(self, B: Rows) -> PreparedKernel:

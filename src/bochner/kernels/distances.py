@@ -7,6 +7,7 @@ of their differences.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +20,12 @@ ROUNDINGS = 64
 
 
 class Distances(ABC):
-    """Distances of any rows from fixed rows `B`, of which norms and the like are computed once."""
+    """Distances of any rows from fixed rows `B`, of which norms and the like are computed once.
+
+    Rows c times as long have c^degree times the distances.
+    """
+
+    degree: ClassVar[int] = 1
 
     @abstractmethod
     def __init__(self, B: Rows) -> None: ...
@@ -35,17 +41,20 @@ class SquaredEuclidean(Distances):
     Sparse rows are not centred, so they are multiplied in float64.
     """
 
+    degree: ClassVar[int] = 2
+
     def __init__(self, B: Rows) -> None:
         self.B = B.astype(np.float64) if sp.issparse(B) else np.ascontiguousarray(B)
-        self.squares = squared_norms(self.B)
+        self.squares = _finite_squared_norms(self.B)
 
     def fill(self, A: Rows, start: int, stop: int, factor: float, out: Array) -> None:
         """Write factor |a - b|^2."""
         A, values = alike(A, self.B), out
         if sp.issparse(A):
             A, values = A.astype(np.float64), np.empty(out.shape)
+        squares = _finite_squared_norms(A)
         fill_product(A, self.B[start:stop].T, values)
-        squared_distances(values, squared_norms(A), self.squares[start:stop], factor)
+        squared_distances(values, squares, self.squares[start:stop], factor)
         if values is not out:
             out[...] = values
 
@@ -95,6 +104,19 @@ def squared_norms(X: Rows) -> Array:
     if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)  # a matrix sums to a matrix
     return np.einsum("ij,ij->i", X, X)  # type: ignore[no-any-return]
+
+
+def _finite_squared_norms(X: Rows) -> Array:
+    """Return |x|^2 of each row, or refuse rows for which it overflows."""
+    squares = squared_norms(X)
+    if np.isinf(squares).any():
+        dtype = squares.dtype
+        raise ValueError(
+            "Some rows are too far from the others: squares of distances, in bandwidths of the "
+            f"kernel, must be at most {np.finfo(dtype).max:.2g}, as {dtype} has. Scale the columns "
+            "(scale='standard'), or drop or clip the rows far off."
+        )
+    return squares
 
 
 def euclidean(A: Rows, B: Rows) -> Array:

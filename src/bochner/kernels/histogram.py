@@ -16,6 +16,7 @@ from bochner.compute.pool import each_tile
 from bochner.kernels.kernel import BandwidthKernel, Kernel, by_tiles
 from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, dense
+from bochner.wording import AdvisedError
 
 CHECKED_ROWS = 4096  # rows, or stored entries, that a thread checks at once
 
@@ -38,11 +39,14 @@ class Histogram(Kernel):
         entries = sp.coo_array(X)
         first = np.flatnonzero(entries.data < 0)[0]
         row, column = (places[first] for places in entries.coords)
-        raise ValueError(
+        gaussian = "or choose another kernel, such as 'gaussian'."
+        raise AdvisedError(
             f"Negative values in data: {type(self).__name__} is a kernel of histograms, whose "
-            f"entries are from 0 on; got {entries.data[first]:g} in row {row}, column {column} "
-            "(counted from 0). Do not centre the columns (MinMaxScaler leaves them from 0 on), or "
-            "choose another kernel, such as 'gaussian'."
+            f"entries are from 0 on. {{columns}}: {entries.data[first]:g} in row {row} (counted "
+            "from 0).",
+            f"Do not centre the columns (MinMaxScaler leaves them from 0 on), {gaussian}",
+            f"Leave the column out by drop={{names}}, {gaussian}",
+            columns=[int(column)],
         )
 
 

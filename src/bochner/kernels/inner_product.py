@@ -15,7 +15,7 @@ from scipy.special import gammaln, xlogy
 from bochner.compute.elementwise.exponential import exponential
 from bochner.compute.random.counter_based import Random
 from bochner.kernels.distances import squared_norms
-from bochner.kernels.kernel import Kernel, by_tiles, number_of, require_bandwidth
+from bochner.kernels.kernel import Kernel, Weight, by_tiles, median, number_of, require_bandwidth
 from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, alike, checked_rows, fill_product
 from bochner.validation import FINITE, require_count, require_not_negative, require_positive
@@ -34,11 +34,12 @@ class InnerProduct(Kernel):
         return K
 
 
-def median_square(X: Rows) -> float:
-    """Return the median of |x|^2 over the rows that are not zero, 1 if all are."""
+def median_square(X: Rows, weight: Weight = None) -> float:
+    """Return the (weighted) median of |x|^2 over the rows that are not zero, 1 if all are."""
     squares = squared_norms(checked_rows(X).astype(np.float64))
+    weight = None if weight is None else weight[squares > 0]
     squares = squares[squares > 0]
-    return float(np.median(squares)) if len(squares) else 1.0
+    return median(squares, weight) if len(squares) else 1.0
 
 
 def checked_coefficients(given: ArrayLike, what: str) -> NDArray[np.float64]:
@@ -147,10 +148,12 @@ class Polynomial(PowerSeries, name="polynomial"):
         require_not_negative("The constant of Polynomial", self.constant, kind)
         require_positive("The scale of Polynomial", self.scale, FINITE, also=("median",))
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
+    def resolved(self, X: Rows, rng: Random, weight: Weight = None) -> Self:
         """Return a copy whose scale is a number."""
-        kernel = super().resolved(X, rng)
-        return replace(kernel, scale=1 / median_square(X)) if self.scale == "median" else kernel
+        kernel = super().resolved(X, rng, weight)
+        if self.scale != "median":
+            return kernel
+        return replace(kernel, scale=1 / median_square(X, weight))
 
     @property
     def factor(self) -> float:
@@ -202,12 +205,12 @@ class Exponential(PowerSeries, name="exponential"):
         """Raise a ValueError unless the bandwidth and the multiplier can be used."""
         require_bandwidth(self)
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
+    def resolved(self, X: Rows, rng: Random, weight: Weight = None) -> Self:
         """Return a copy whose bandwidth is a number."""
-        kernel = super().resolved(X, rng)
+        kernel = super().resolved(X, rng, weight)
         if self.bandwidth != "median":
             return kernel
-        return replace(kernel, bandwidth=self.multiplier * sqrt(median_square(X)))
+        return replace(kernel, bandwidth=self.multiplier * sqrt(median_square(X, weight)))
 
     @property
     def length(self) -> float:

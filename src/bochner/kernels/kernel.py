@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace
+from functools import wraps
+from inspect import signature
 from numbers import Real
 from typing import Any, ClassVar, Self, TypeGuard, cast
 
@@ -19,6 +21,7 @@ from bochner.validation import FINITE, require_positive
 
 TILE = 512  # rows and columns of the block that is computed at once: 1 MB in float32
 MEDIAN_ROWS = 1000
+Weight = NDArray[np.float64] | None  # of rows; None: all 1
 
 # The functions that make kernels of functions and of other kernels, by name. The modules that
 # define these kernels register them: they import this module, so it cannot import them.
@@ -98,6 +101,12 @@ class Kernel(KernelAlgebra, ABC, family="kernel"):
     A kernel implements `prepared`, from which `tile` follows, or `tile` or `matrix` alone.
     """
 
+    def __init_subclass__(cls, family: str | None = None, name: str | None = None) -> None:
+        super().__init_subclass__(family, name)
+        own = vars(cls).get("resolved")
+        if own is not None and not _takes_weights(own):
+            cls.resolved = _without_weights(own)  # type: ignore[method-assign]
+
     def __call__(self, A: Rows, B: Rows | None = None) -> Array:
         """Return the matrix k(A, B), of shape (len(A), len(B)); k(A, A) without `B`."""
         self.check()
@@ -134,13 +143,15 @@ class Kernel(KernelAlgebra, ABC, family="kernel"):
         """Raise a ValueError if a parameter cannot be used. Does nothing by default."""
         return
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
+    def resolved(self, X: Rows, rng: Random, weight: Weight = None) -> Self:
         """Return a copy in which every default that depends on the data is a number.
 
-        By default these are the defaults of its parts.
+        By default these are the defaults of its parts. A row of weight 2 counts as two equal rows;
+        None means that all rows have the same weight. A kernel of yours may leave the argument out:
+        ``resolved(self, X, rng)``.
         """
         self.check()
-        resolved = {name: part.resolved(X, rng) for name, part in parts(self).items()}
+        resolved = {name: part.resolved(X, rng, weight) for name, part in parts(self).items()}
         return replace(self, **resolved)  # type: ignore[type-var]
 
     def require(self, X: Rows) -> None:
@@ -153,6 +164,25 @@ class Kernel(KernelAlgebra, ABC, family="kernel"):
         if inner := parts(self).values():
             return frozenset[int]().union(*(part.numeric_columns(n_columns) for part in inner))
         return frozenset(range(n_columns))
+
+
+def _takes_weights(resolved: Callable[..., Any]) -> bool:
+    """Whether a method `resolved` takes the weights as a third argument."""
+    try:
+        signature(resolved).bind("self", "X", "rng", "weight")
+    except TypeError:
+        return False
+    return True
+
+
+def _without_weights(resolved: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method `resolved` that takes weights and ignores them."""
+
+    @wraps(resolved)
+    def method(self: Kernel, X: Rows, rng: Random, weight: Weight = None) -> Any:
+        return resolved(self, X, rng)
+
+    return method
 
 
 def parts(kernel: Kernel) -> dict[str, Kernel]:
@@ -263,20 +293,26 @@ class BandwidthKernel(Kernel):
         """Raise a ValueError unless the bandwidth and the multiplier can be used."""
         require_bandwidth(self, self.rules)
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
+    def resolved(self, X: Rows, rng: Random, weight: Weight = None) -> Self:
         """Return a copy whose bandwidth is a number."""
-        kernel = super().resolved(X, rng)
+        kernel = super().resolved(X, rng, weight)
         if not isinstance(self.bandwidth, str):
             return kernel
-        return replace(kernel, bandwidth=self.multiplier * kernel._median(X, rng))  # type: ignore[type-var]
+        return replace(kernel, bandwidth=self.multiplier * kernel._median(X, rng, weight))  # type: ignore[type-var]
 
-    def _median(self, X: Rows, rng: Random) -> float:
+    def _median(self, X: Rows, rng: Random, weight: Weight) -> float:
         X = checked_rows(X)
         self.require(X)
-        some = _some(X, rng).astype(np.float64)
-        lengths = self.lengths(some, some)[np.triu_indices(some.shape[0], 1)]
+        places = _some(X.shape[0], rng)
+        some = X[places].astype(np.float64)
+        pairs = np.triu_indices(some.shape[0], 1)
+        lengths = self.lengths(some, some)[pairs]
+        weights = None
+        if weight is not None:
+            share = weight[places] / weight.max()  # products of tiny weights would vanish
+            weights = (share[pairs[0]] * share[pairs[1]])[lengths > 0]
         lengths = lengths[lengths > 0]
-        return float(np.median(lengths)) if len(lengths) else 1.0
+        return median(lengths, weights) if len(lengths) else 1.0
 
     def _number(self) -> float:
         return number_of(self, "bandwidth")
@@ -301,8 +337,25 @@ def number_of(kernel: Kernel, parameter: str) -> float:
     return float(value)
 
 
-def _some(X: Rows, rng: Random) -> Rows:
-    """Return at most `MEDIAN_ROWS` of the rows, sampled without replacement."""
-    if X.shape[0] <= MEDIAN_ROWS:
-        return X
-    return X[np.sort(rng.permutation(X.shape[0])[:MEDIAN_ROWS])]
+def median(values: NDArray[Any], weight: Weight) -> float:
+    """Return the median of values, each counted as often as its weight says.
+
+    Where a value ends at exactly half of the weight, it is the mean of this value and the next, as
+    the median of an even number of values is.
+
+    >>> median(np.array([1.0, 2.0, 5.0, 9.0]), np.array([1.0, 1.0, 2.0, 0.0]))
+    3.5
+    """
+    if weight is None or (weight == weight[0]).all():
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    order = order[weight[order] > 0]
+    sums = np.cumsum(weight[order])
+    first, last = (np.searchsorted(sums, sums[-1] / 2, side=side) for side in ("left", "right"))
+    last = min(last, len(order) - 1)
+    return float((values[order[first]] + values[order[last]]) / 2)
+
+
+def _some(rows: int, rng: Random) -> slice | NDArray[np.int64]:
+    """Return the places of at most `MEDIAN_ROWS` of the rows, sampled without replacement."""
+    return slice(None) if rows <= MEDIAN_ROWS else np.sort(rng.permutation(rows)[:MEDIAN_ROWS])

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import factorial, log, sqrt
+from math import factorial, ldexp, log, log2, sqrt
 from typing import ClassVar, Self
 
 import numpy as np
@@ -22,12 +22,15 @@ from bochner.kernels.distances import (
     euclidean,
     manhattan,
 )
-from bochner.kernels.kernel import BandwidthKernel, Separable, ShiftInvariant
+from bochner.kernels.kernel import BandwidthKernel, Separable, ShiftInvariant, Weight
 from bochner.kernels.prepared import PreparedKernel
-from bochner.kernels.rows import Array, Rows, centred, mean
+from bochner.kernels.rows import Array, Rows, centred, mean, times_power_of_two
 from bochner.validation import FINITE, is_number, require_positive
 
 MULTIPLIER = 0.5
+# Rows are divided by a power of two if the bandwidth is beyond 2^32 or below 2^-32: squares of such
+# distances overflow or vanish in single precision. The division rounds nothing.
+TYPICAL = 32
 LARGEST = 100.5  # for larger nu it is nearly the Gaussian kernel
 SINGLE = 10  # the largest degree whose coefficients single precision can represent
 # By item size: beyond these z, exp(-z) is 0 and the powers of z may overflow.
@@ -60,7 +63,7 @@ class Radial(BandwidthKernel, ShiftInvariant):
         centre = mean(A)
         return self.distances(centred(A, centre), centred(B, centre))
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
+    def resolved(self, X: Rows, rng: Random, weight: Weight = None) -> Self:
         """Return a copy whose bandwidth is a number."""
         if isinstance(self.bandwidth, str) and self.bandwidth == "auto":
             raise ValueError(
@@ -68,7 +71,7 @@ class Radial(BandwidthKernel, ShiftInvariant):
                 "kernel of a machine with targets, such as KernelClassifier. Give a number, or "
                 '"median".'
             )
-        return super().resolved(X, rng)
+        return super().resolved(X, rng, weight)
 
 
 class Profile(Radial):
@@ -87,19 +90,24 @@ class Profile(Radial):
 
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the distances prepared."""
-        return PreparedProfile(self, self.metric(B))
+        exponent = round(log2(self._number()))
+        exponent = 0 if abs(exponent) <= TYPICAL else exponent
+        return PreparedProfile(self, self.metric(times_power_of_two(B, -exponent)), exponent)
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedProfile(PreparedKernel):
-    """The profile of distances from fixed rows."""
+    """The profile of distances from fixed rows, which are divided by 2^exponent."""
 
     kernel: Profile
     distances: Distances
+    exponent: int
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write distances and replace them by kernel values."""
-        self.distances.fill(A, start, stop, self.kernel.factor, out)
+        A = times_power_of_two(A, -self.exponent)
+        factor = ldexp(self.kernel.factor, self.exponent * self.kernel.metric.degree)
+        self.distances.fill(A, start, stop, factor, out)
         self.kernel.profile(out)
 
 

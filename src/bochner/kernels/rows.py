@@ -104,6 +104,15 @@ def divided(X: Rows, scales: Array) -> Rows:
     return X / scales.astype(dtype)
 
 
+def times_power_of_two(X: Rows, exponent: int) -> Rows:
+    """Return the rows times 2^exponent, which rounds nothing."""
+    if exponent == 0:
+        return X
+    if not sp.issparse(X):
+        return np.ldexp(X, exponent)
+    return sp.csr_array((np.ldexp(X.data, exponent), X.indices, X.indptr), X.shape)
+
+
 def tiles(n_rows: int, size: int) -> Iterator[slice]:
     """Cut 0, ..., n_rows - 1 into slices of at most `size`."""
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))

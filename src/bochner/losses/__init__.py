@@ -3,10 +3,12 @@
 from bochner.losses.classification import Hinge, Logistic, Softmax, SquaredHinge
 from bochner.losses.densities import DensityDual, OneClass
 from bochner.losses.loss import (
+    ClippedLine,
     Loss,
     Margin,
     Multinomial,
     Offset,
+    PiecewiseQuadratic,
     Probabilistic,
     Quadratic,
     Regression,
@@ -25,6 +27,7 @@ from bochner.losses.squared import Squared
 
 __all__ = [
     "Absolute",
+    "ClippedLine",
     "DensityDual",
     "EpsilonInsensitive",
     "Hinge",
@@ -35,6 +38,7 @@ __all__ = [
     "Multinomial",
     "Offset",
     "OneClass",
+    "PiecewiseQuadratic",
     "Probabilistic",
     "Quadratic",
     "Quantile",

@@ -8,11 +8,20 @@ import numpy as np
 from scipy.special import expit
 
 from bochner.compute.bins import loss_rows
-from bochner.losses.loss import Array, Margin, Multinomial, Probabilistic, Smooth, row_sums
+from bochner.losses.loss import (
+    Array,
+    ClippedLine,
+    Margin,
+    Multinomial,
+    PiecewiseQuadratic,
+    Probabilistic,
+    Smooth,
+    row_sums,
+)
 
 
 @dataclass
-class Hinge(Margin, name="hinge"):
+class Hinge(PiecewiseQuadratic, Margin, name="hinge"):
     """The hinge loss, sum over outputs of max(0, 1 - y f), y = -1 or +1.
 
     The loss of the support vector machine (Cortes and Vapnik 1995, Support-vector networks).
@@ -32,9 +41,13 @@ class Hinge(Margin, name="hinge"):
         """Return -y where the margin y f is below 1, else 0."""
         return -y * (y * f < 1)
 
+    def derivative_terms(self, y: Array) -> tuple[ClippedLine, ...]:
+        """Return a kink at y, the slope on the other side of which is -y."""
+        return (ClippedLine(y, np.minimum(-y, 0), np.maximum(-y, 0), 0.0),)
+
 
 @dataclass
-class SquaredHinge(Smooth, Margin, name="squared_hinge"):
+class SquaredHinge(PiecewiseQuadratic, Smooth, Margin, name="squared_hinge"):
     """The squared hinge loss, sum over outputs of max(0, 1 - y f)^2, y = -1 or +1.
 
     The loss of the L2 support vector machine (Chang, Hsieh and Lin 2008, Coordinate descent method
@@ -61,6 +74,11 @@ class SquaredHinge(Smooth, Margin, name="squared_hinge"):
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
         """Return 2 V where the margin y f is below 1, else 0."""
         return 2 * V * (y * f < 1)
+
+    def derivative_terms(self, y: Array) -> tuple[ClippedLine, ...]:
+        """Return the line 2 (f - y), bounded by 0 where the margin exceeds 1."""
+        left, right = np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
+        return (ClippedLine(y, left, right, 0.5),)
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +116,30 @@ class Smooth(Loss):
 
 class Quadratic(Smooth):
     """A loss whose Hessian does not depend on `f`: its minimum solves a linear system."""
+
+
+class ClippedLine(NamedTuple):
+    """The derivative clip((f - place) / ridge, left, right) of a term of a loss.
+
+    `left` <= 0 <= `right` are numbers or infinite; a ridge of 0 is a kink at `place`. Each part is
+    a number, or an array that broadcasts with the predictions.
+    """
+
+    place: Any
+    left: Any
+    right: Any
+    ridge: Any
+
+
+class PiecewiseQuadratic(Loss):
+    """A loss that is a sum of terms whose derivatives are clipped lines, for each output.
+
+    So it is piecewise linear or quadratic in `f`, and its dual is a quadratic program with bounds.
+    """
+
+    @abstractmethod
+    def derivative_terms(self, y: Array) -> tuple[ClippedLine, ...]:
+        """Return the terms for these targets, as many for any targets."""
 
 
 class Regression(Loss):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.bins import loss_rows
-from bochner.losses.loss import Array, Regression, Smooth, row_sums
+from bochner.losses.loss import Array, ClippedLine, PiecewiseQuadratic, Regression, Smooth, row_sums
 from bochner.validation import require_fraction, require_not_negative, require_positive
 
 QUARTILES = 1.349  # standard deviations between the quartiles of a normal variable
@@ -29,7 +29,7 @@ class Shape(NamedTuple):
     lift: Any
 
 
-class RoundedAbsolute(Smooth, Regression):
+class RoundedAbsolute(PiecewiseQuadratic, Smooth, Regression):
     r"""Tilted absolute values of r = f - y with kinks at -epsilon and epsilon, summed over outputs.
 
         b r + a (s(r - epsilon) + s(r + epsilon)) / 2 + lift,   s(r) = r^2 / (2 h) for |r| <= h,
@@ -85,6 +85,19 @@ class RoundedAbsolute(Smooth, Regression):
         far = 1 / np.maximum(np.abs(r - epsilon), width)
         return np.asarray(scale * (far + 1 / np.maximum(np.abs(r + epsilon), width)) / 2)
 
+    def derivative_terms(self, y: Array) -> tuple[ClippedLine, ...]:
+        """Return the derivative b + a s', or two of half the height if there are two kinks."""
+        slope, scale, epsilon, _, _ = self.shape
+        if not np.any(epsilon):
+            return (_clipped_line(y, slope, scale, self.kink_width),)
+        low = _clipped_line(y - epsilon, (slope - scale) / 2, scale / 2, self.kink_width)
+        return low, _clipped_line(y + epsilon, (slope + scale) / 2, scale / 2, self.kink_width)
+
+    @property
+    def kink_width(self) -> Any:
+        """The width within which the loss itself has no kink, for solvers that need no width."""
+        return self.shape.width
+
     def start(self, y: Array, weight: Array | None) -> Array:
         """Return the quantile 1/2 - b / (2 a) of each column: the minimum without rounding."""
         shape = self.shape
@@ -105,21 +118,27 @@ class RoundedAbsolute(Smooth, Regression):
 
 
 class Rounded(RoundedAbsolute):
-    """A loss with kinks, which solvers see rounded off within a `width` that the targets determine.
+    """A loss with kinks, which most solvers see rounded off within a `width`.
 
-    A width "auto" is 0.3 of the expected deviation of the residuals, which is 1 until
-    `with_deviations` sets it. If outputs have different widths, the weight of each is its width
-    divided by their mean: then all have the same curvature, and one alpha suits all. (The squared
-    loss, too, gives more weight to outputs of a larger deviation.) alpha="auto" depends on the
-    width, even if it is given.
+    A width "auto" is 0.3 of the expected `deviation` of the residuals, which a fit sets by
+    `with_deviations`; solvers that take kinks take none. If outputs have different widths, the
+    weight of each is its width divided by their mean: then all have the same curvature, and one
+    alpha suits all. (The squared loss, too, gives more weight to outputs of a larger deviation.)
+    alpha="auto" depends on the width, even if it is given.
     """
 
     width: Any
+    deviation: Any
 
     @property
     def rounding(self) -> Any:
         """The width h as a number, or one for each output."""
-        return WIDTH if isinstance(self.width, str) else self.width
+        return WIDTH * np.asarray(self.deviation) if isinstance(self.width, str) else self.width
+
+    @property
+    def kink_width(self) -> Any:
+        """The width if it is given; 0 for "auto"."""
+        return 0.0 if isinstance(self.width, str) else self.width
 
     @property
     def typical_curvature(self) -> float:  # type: ignore[override]
@@ -137,16 +156,17 @@ class Rounded(RoundedAbsolute):
         """Return the loss with widths for residuals of these deviations."""
         if not isinstance(self.width, str):
             return self
-        widths = WIDTH * deviations
-        same = (widths == widths[0]).all()
-        width = float(widths[0]) if same else tuple(widths.tolist())
-        return replace(self, width=width)  # type: ignore[type-var]
+        same = (deviations == deviations[0]).all()
+        deviation = float(deviations[0]) if same else tuple(deviations.tolist())
+        return replace(self, deviation=deviation)  # type: ignore[type-var]
 
     def check(self) -> None:
-        """Raise a ValueError if a width is not positive."""
+        """Raise a ValueError if a width or a deviation is not positive."""
         if self.width != "auto":
             for width in each(self.width):
                 require_positive("width", width)
+        for deviation in each(self.deviation):
+            require_positive("deviation", deviation)
 
 
 def each(given: Any) -> list[Any]:
@@ -175,6 +195,12 @@ def deviations(y: Array, weight: Array | None) -> Array:
     found = np.where(robust > 0, robust, standard)
     found = np.maximum(found, LEAST_WIDTH * np.abs(mean))
     return np.where(found > 0, found, LEAST_WIDTH**2)
+
+
+def _clipped_line(y: Array, middle: Any, height: Any, width: Any) -> ClippedLine:
+    """Return the derivative middle + height r / width, r = f - y, within middle -/+ height."""
+    ridge = np.divide(width, height)
+    return ClippedLine(y - middle * ridge, middle - height, middle + height, ridge)
 
 
 def _rounded(r: Array, width: Array) -> Array:
@@ -229,6 +255,8 @@ class EpsilonInsensitive(Rounded, name="epsilon_insensitive"):
     width : float, tuple of floats or "auto"
         The distance from the kinks within which they are rounded off, in units of the targets;
         "auto" is 0.3 of the expected deviation of the residuals.
+    deviation : float or tuple of floats
+        The expected deviation of the residuals, which a fit sets.
 
     Examples
     --------
@@ -239,6 +267,7 @@ class EpsilonInsensitive(Rounded, name="epsilon_insensitive"):
 
     epsilon: float = 0.1
     width: Any = "auto"
+    deviation: Any = field(default=1.0, repr=False)
 
     def check(self) -> None:
         """Raise a ValueError if epsilon is negative."""
@@ -262,6 +291,8 @@ class Absolute(Rounded, name="absolute"):
     width : float, tuple of floats or "auto"
         The distance from the kink within which it is rounded off, in units of the targets;
         "auto" is 0.3 of the expected deviation of the residuals.
+    deviation : float or tuple of floats
+        The expected deviation of the residuals, which a fit sets.
 
     Examples
     --------
@@ -271,6 +302,7 @@ class Absolute(Rounded, name="absolute"):
     """
 
     width: Any = "auto"
+    deviation: Any = field(default=1.0, repr=False)
 
     @property
     def shape(self) -> Shape:
@@ -279,7 +311,9 @@ class Absolute(Rounded, name="absolute"):
 
 
 @dataclass
-class SquaredEpsilonInsensitive(Smooth, Regression, name="squared_epsilon_insensitive"):
+class SquaredEpsilonInsensitive(
+    PiecewiseQuadratic, Smooth, Regression, name="squared_epsilon_insensitive"
+):
     """max(0, |f - y| - epsilon)^2 / 2, summed over outputs.
 
     Parameters
@@ -315,6 +349,11 @@ class SquaredEpsilonInsensitive(Smooth, Regression, name="squared_epsilon_insens
         """Return V where |f - y| is beyond epsilon, else 0."""
         return np.asarray(V * (np.abs(f - y) > self.epsilon))
 
+    def derivative_terms(self, y: Array) -> tuple[ClippedLine, ...]:
+        """Return a line on each side."""
+        low = ClippedLine(y - self.epsilon, -np.inf, 0.0, 1.0)
+        return low, ClippedLine(y + self.epsilon, 0.0, np.inf, 1.0)
+
 
 @dataclass
 class Quantile(Rounded, name="quantile"):
@@ -330,6 +369,8 @@ class Quantile(Rounded, name="quantile"):
     width : float, tuple of floats or "auto"
         The distance from the kink within which it is rounded off, in units of the targets;
         "auto" is 0.3 of the expected deviation of the residuals.
+    deviation : float or tuple of floats
+        The expected deviation of the residuals, which a fit sets.
 
     Examples
     --------
@@ -340,6 +381,7 @@ class Quantile(Rounded, name="quantile"):
 
     quantile: float | tuple[float, ...] = 0.5
     width: Any = "auto"
+    deviation: Any = field(default=1.0, repr=False)
 
     def check(self) -> None:
         """Raise a ValueError if a quantile is out of range."""

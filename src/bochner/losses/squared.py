@@ -7,13 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from bochner.compute.bins import loss_rows
-from bochner.losses.loss import Array, Margin, Probabilistic, Quadratic, Regression, row_sums
+from bochner.losses.loss import (
+    Array,
+    ClippedLine,
+    Margin,
+    PiecewiseQuadratic,
+    Probabilistic,
+    Quadratic,
+    Regression,
+    row_sums,
+)
 
 DOUBT = 0.01  # the sum of the floors of the probabilities (1 + f) / 2
 
 
 @dataclass
-class Squared(Quadratic, Regression, Margin, Probabilistic, name="squared"):
+class Squared(PiecewiseQuadratic, Quadratic, Regression, Margin, Probabilistic, name="squared"):
     """The squared loss, |f - y|^2 / 2.
 
     The loss of kernel ridge regression and, on labels coded -1 and +1, of the least-squares
@@ -42,6 +51,10 @@ class Squared(Quadratic, Regression, Margin, Probabilistic, name="squared"):
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
         """Return V: the Hessian is the identity."""
         return V.copy()
+
+    def derivative_terms(self, y: Array) -> tuple[ClippedLine, ...]:
+        """Return the line f - y."""
+        return (ClippedLine(y, -np.inf, np.inf, 1.0),)
 
     def probabilities(self, f: Array) -> Array:
         """Return (1 + f) / 2 of each class as a share of their sum.

@@ -9,6 +9,7 @@ fails raises a `ModelFileError`.
 3. `container.py`: the digest of the header and of the arrays, which are read now.
 4. `decoding.py`: every value, by its kind. A record must be of a class in `registry.py`.
 5. `checks.py`: the names and types of the fields of each record. No constructor is called.
+   `pipelines.py` does the same for the transformers of scikit-learn that it knows.
 6. `Validated.validate` of the record: that its fields agree, above all the shapes of arrays, which
    compiled loops trust.
 

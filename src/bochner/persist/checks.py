@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from bochner.component import Component
+from bochner.data.transforms.times import are_parts
 from bochner.persist.registry import name_of
 from bochner.records import Validated, require_sound
 
@@ -198,15 +199,20 @@ def _require_columns(known: dict[str, Any], columns: int | None) -> None:
     """Check that what belongs to columns has one entry for each of them."""
     names, filling = known.get("feature_names_in_"), known.get("_filling")
     table, scaling = known.get("_table"), known.get("scaling_")
+    importances = known.get("_importances")
     shapes = {
         "names": None if names is None else names.shape,
         "fill values": None if filling is None else filling.values.shape,
         "names in the table": None if table is None else (len(table.names),),
         "categories": None if table is None else (len(table.categories),),
         "locations": None if scaling is None else scaling.location.shape,
+        "importances": None if importances is None else importances.shape,
     }
     for what, shape in shapes.items():
         require_sound(shape in (None, (columns,)), f"its {what} are of other columns")
+    for record in (table, known.get("schema_")):
+        fits = record is None or are_parts(record.parts, len(record.names))
+        require_sound(fits, "its parts of times are of other columns")
 
 
 def _require_training(known: dict[str, Any]) -> None:

@@ -139,12 +139,27 @@ def read_arrays(file: BinaryIO, contents: Contents) -> dict[str, NDArray[Any]]:
         if array.size:
             _fill(file, _bytes(array), digest)
         found[entry.name] = array
-    if digest.hexdigest() != contents.digest:
-        raise ModelFileError(
-            "The file has been altered or damaged: its digest is not that of its contents. Get "
-            "another copy, or save the model again."
-        )
+    _require_digest(digest, contents)
     return found
+
+
+def map_arrays(file: BinaryIO, contents: Contents) -> dict[str, NDArray[Any]]:
+    """Map the arrays into memory, private to this process, and check the digest.
+
+    Pages of the file are read when they are used and can be dropped again, so that `save` can check
+    a large file without a second copy of the model in memory.
+    """
+    digest = hashlib.blake2b(contents.blanked, digest_size=32)
+    whole = np.memmap(file, np.uint8, "c")[contents.first :]  # type: ignore[arg-type]
+    for begin in range(0, len(whole), READ_BYTES):
+        digest.update(whole[begin : begin + READ_BYTES].data)
+    _require_digest(digest, contents)
+    return {
+        entry.name: np.ndarray(entry.shape, entry.dtype, whole, entry.begin)
+        if entry.begin < entry.end
+        else np.empty(entry.shape, entry.dtype)
+        for entry in contents.arrays
+    }
 
 
 def parse_json(raw: bytes | str) -> Any:
@@ -163,6 +178,14 @@ def _bytes(array: NDArray[Any]) -> memoryview:
 
 def _nodes(raw: bytes) -> int:
     return sum(raw.count(mark) for mark in (b",", b"[", b"{"))
+
+
+def _require_digest(digest: Any, contents: Contents) -> None:
+    if digest.hexdigest() != contents.digest:
+        raise ModelFileError(
+            "The file has been altered or damaged: its digest is not that of its contents. Get "
+            "another copy, or save the model again."
+        )
 
 
 def _fill(file: BinaryIO, memory: memoryview, digest: Any) -> None:

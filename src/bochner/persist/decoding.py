@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from bochner.persist.checks import defaults, require_consistent, type_error
 from bochner.persist.container import ModelFileError
 from bochner.persist.encoding import EVALUATION, SPARSE
-from bochner.persist.registry import class_of
+from bochner.persist.pipelines import restored
+from bochner.persist.registry import REMOVED_FIELDS, class_of
 from bochner.training.progress import Evaluation
 
 MOST_NESTED = 32  # levels
@@ -98,6 +100,8 @@ class Decoder:
 
 def restore(kind: type[Any], state: dict[str, Any]) -> Any:
     """Return a record with the fields that a file holds, after checking them."""
+    if issubclass(kind, BaseEstimator):
+        state = {name: part for name, part in state.items() if name not in REMOVED_FIELDS}
     if (wrong := type_error(kind, state)) is not None:
         raise ModelFileError(f"The file does not fit this library: {wrong}.")
     value = object.__new__(kind)
@@ -261,6 +265,11 @@ def _generator(decoder: Decoder, coded: Any) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
+def _transformer(decoder: Decoder, coded: Any) -> Any:
+    _require(isinstance(coded, dict), "A transformer")
+    return restored({name: decoder(part) for name, part in coded.items()})
+
+
 DECODERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "array": Decoder.array,
     "bytes": lambda _, coded: bytes.fromhex(coded),
@@ -280,6 +289,7 @@ DECODERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "slice": _span(slice),
     "sparse": _sparse,
     "texts": _text_array,
+    "transformer": _transformer,
     "words": _text_list,
     "tuple": lambda decoder, coded: tuple(_list(decoder, coded)),
 }

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 
 from bochner.persist.checks import type_error
 from bochner.persist.container import NAMES
+from bochner.persist.pipelines import is_part, parts_of
 from bochner.persist.registry import name_of
 from bochner.training.progress import Evaluation, Progress
 
@@ -63,6 +64,8 @@ class Encoder:
         for kind, encode in ENCODERS:
             if isinstance(value, kind):
                 return encode(self, value, path)
+        if path and is_part(value):
+            return self.pipeline_part(value, path)
         return self._record(value, path)
 
     def array(self, value: NDArray[Any], path: str) -> str:
@@ -72,6 +75,11 @@ class Encoder:
             self._names[key] = self._unused_name(path)
             self.arrays[self._names[key]] = value
         return self._names[key]
+
+    def pipeline_part(self, value: Any, path: str) -> Any:
+        """Return the JSON of a pipeline or of a part of one."""
+        parts = parts_of(value, path)
+        return {"transformer": {k: self(v, f"{path}.{k}") for k, v in parts.items()}}
 
     def _unused_name(self, path: str) -> str:
         path = path[:LONGEST_NAME] or "array"

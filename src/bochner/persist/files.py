@@ -6,8 +6,9 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, BinaryIO
 
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from bochner.estimators import TwoSampleTest
@@ -16,6 +17,7 @@ from bochner.persist.container import ModelFileError
 from bochner.persist.decoding import Decoder
 from bochner.persist.encoding import Encoder
 from bochner.persist.header import VERSION, Header, describe, header_of, parse_text
+from bochner.persist.pipelines import is_model, is_part
 from bochner.replacing import replacing
 
 Path = str | os.PathLike[str]
@@ -24,14 +26,15 @@ Path = str | os.PathLike[str]
 def save(model: Any, path: Path, *, summary: dict[str, Any] | None = None) -> None:
     """Save a model in one file, which any safetensors reader can open.
 
-    The file is written under a temporary name and then renamed: if anything fails, an earlier file
-    of this name is unchanged. Callbacks are left out. Models with kernels made of Python functions
-    are refused, since a file holds no code.
+    The file is written under a temporary name, read back with all checks of `load`, and then
+    renamed: if anything fails, an earlier file of this name is unchanged. Callbacks are left out.
+    Models with kernels made of Python functions are refused, since a file holds no code.
 
     Parameters
     ----------
     model : estimator
-        Any estimator of this library, fitted or not.
+        Any estimator of this library, fitted or not, or a fitted scikit-learn pipeline that ends
+        with one; its other steps are transformers of known classes.
     path : str or path
         The file to write; an existing file is replaced.
     summary : dict or None
@@ -43,17 +46,24 @@ def save(model: Any, path: Path, *, summary: dict[str, Any] | None = None) -> No
     >>> import numpy as np
     >>> import bochner
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> model = bochner.KernelRegressor(random_state=0).fit(X, X[:, 0])
+    >>> model = bochner.KernelRegressor(random_state=0).fit(X, X.sum(axis=1))
     >>> path = os.path.join(tempfile.mkdtemp(), "model.bochner")
     >>> bochner.save(model, path)
     >>> bool((bochner.load(path).predict(X) == model.predict(X)).all())
     True
     """
+    if not is_model(model):
+        raise ValueError(
+            f"Model files hold estimators of this library, and pipelines that end with one; got a "
+            f"{type(model).__name__}."
+        )
     encoder = Encoder()
-    head = {"version": VERSION, "about": describe(model, summary), "model": encoder(model)}
+    about, coded = describe(model, summary), _encoded(encoder, model)
+    head = {"version": VERSION, "about": about, "model": coded}
     text = json.dumps(head | {"records": encoder.records}, allow_nan=False, separators=(",", ":"))
     with replacing(path) as file:
         container.write(file, text, encoder.arrays)
+        _require_readable(file)
 
 
 def load(path: Path) -> Any:
@@ -70,13 +80,7 @@ def load(path: Path) -> Any:
     with _named(path), open(path, "rb") as file:
         contents = container.read_contents(file)
         text = parse_text(contents)
-        decoder = Decoder(container.read_arrays(file, contents))
-        for record in text["records"]:
-            decoder.add(record)
-        model = decoder(text["model"])
-        if not isinstance(model, BaseEstimator | TwoSampleTest):
-            raise ModelFileError("The file holds no model.")
-    return model
+        return _model(text, container.read_arrays(file, contents))
 
 
 def read_header(path: Path) -> Header:
@@ -86,6 +90,36 @@ def read_header(path: Path) -> Header:
     """
     with _named(path), open(path, "rb") as file:
         return header_of(container.read_contents(file), os.fstat(file.fileno()).st_size)
+
+
+def _encoded(encoder: Encoder, model: Any) -> Any:
+    return encoder.pipeline_part(model, "pipeline") if is_part(model) else encoder(model)
+
+
+def _model(text: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    decoder = Decoder(arrays)
+    for record in text["records"]:
+        decoder.add(record)
+    model = decoder(text["model"])
+    if not (isinstance(model, BaseEstimator | TwoSampleTest) and is_model(model)):
+        raise ModelFileError("The file holds no model.")
+    return model
+
+
+def _require_readable(file: BinaryIO) -> None:
+    """Check a file that has just been written as `load` would, while the model is in memory."""
+    file.flush()
+    file.seek(0)
+    try:
+        contents = container.read_contents(file)
+        header_of(contents, os.fstat(file.fileno()).st_size)
+        _model(parse_text(contents), container.map_arrays(file, contents))
+    except ModelFileError as error:
+        raise ModelFileError(
+            f"Nothing was written, since the file could not be loaded again: {error} The model in "
+            "memory is unchanged. If you have set its attributes by hand, fit it again; otherwise "
+            "please report this, and keep the model with pickle or joblib meanwhile."
+        ) from error
 
 
 @contextmanager

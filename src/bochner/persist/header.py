@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ import sklearn
 
 import bochner
 from bochner.component import Component
+from bochner.data.transforms.times import of_parts
 from bochner.persist.checks import type_error
 from bochner.persist.container import Contents, ModelFileError, parse_json
+from bochner.persist.encoding import state_of
 
 MOST_LISTED = 50_000
 VERSION = 1  # of the format
@@ -22,7 +24,7 @@ VERSION = 1  # of the format
 
 def describe(model: Any, summary: dict[str, Any] | None) -> dict[str, Any]:
     """Return the description of a model for its header."""
-    known = vars(model)
+    known = state_of(model)
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     names = known.get("feature_names_in_")
     table, training = known.get("_table"), known.get("_training")
@@ -33,8 +35,10 @@ def describe(model: Any, summary: dict[str, Any] | None) -> dict[str, Any]:
         "columns": None if columns is None else int(columns),
         "names": as_json(names if table is None else np.array(table.names, object)),
         "categories": {} if table is None else _categories(table),
+        "times": {} if table is None else _times(table),
         "labels": as_json(known.get("classes_")),
         "scaling": _scaling(known.get("scaling_")),
+        "importances": as_json(known.get("_importances")),
         "libraries": libraries(),
         "summary": _summary(known) | {k: as_json(v) for k, v in (summary or {}).items()},
         "unfinished": bool(known.get("_unfinished", False)),
@@ -82,6 +86,11 @@ def _categories(table: Any) -> dict[str, list[str]]:
     return {name: _shortened(texts, share) for name, texts in known.items()}
 
 
+def _times(table: Any) -> dict[str, list[str]]:
+    parts = of_parts(table.names, table.parts)
+    return {str(name): list(some) for name, some in parts.items()}
+
+
 def _shortened(texts: list[str], most: int) -> list[str]:
     more = len(texts) - most
     return [*texts[:most], f"... and {more} more"] if more > 0 else texts
@@ -101,7 +110,7 @@ def _summary(known: dict[str, Any]) -> dict[str, Any]:
         "functions": known.get("n_features_used_"),
         "stopped_because": known.get("stopped_because_"),
         "steps": getattr(training, "step", None),
-        "rows": getattr(training, "rows", None),
+        "rows_seen": getattr(training, "rows", None),
     }
     for name in ("seconds", "loss", "held_out_loss"):
         values = [value for value in history.get(name, ()) if value is not None]
@@ -155,6 +164,10 @@ class Header:
         Whether this is a checkpoint of a fit that has not finished.
     can_go_on : bool
         Whether `partial_fit`, or `fit` with `warm_start`, can continue to train the model.
+    importances : list of float, str or None
+        The importance of each column (`feature_importances_`); of very many only their number.
+    times : dict
+        What each column of dates or times became: "time", "sine of the hour" and so on.
     """
 
     version: int
@@ -172,6 +185,8 @@ class Header:
     bytes: int
     unfinished: bool
     can_go_on: bool
+    importances: list[float] | str | None = None
+    times: dict[str, list[str]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the header as plain values."""

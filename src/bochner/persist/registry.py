@@ -114,6 +114,7 @@ MODULES = {
     "solvers.passes.linear_system": "ConjugateDirections",
     "solvers.passes.newton": "Descent Newton NewtonState Trial",
     "solvers.passes.nystroem": "Nystroem",
+    "solvers.passes.smo": "SMO SMOState",
     "solvers.solver": "PredictionCache",
     "spectra.spectrum": "Spectrum",
     "training.loop": "Training",
@@ -123,6 +124,7 @@ MODULES = {
 }
 
 # Names in files of earlier versions, and the present names of these classes.
+REMOVED_FIELDS = {"coef_"}  # of estimators in files of earlier versions: computed now
 OLD_NAMES = {
     "estimators.Learned": "estimators.TunedKernel",
     "kernels.GeneralStretched": "kernels.GeneralColumnScaled",

@@ -125,7 +125,7 @@ def feature_values(basis: Basis, code: Any) -> NDArray[np.float64]:
     """Return the basis functions at encoded rows, (rows, size), in double precision."""
     if not isinstance(basis, DenseBasis | WhitenedBasis | BinningBasis):
         raise ValueError(
-            "A Gaussian process needs features that are columns of numbers: Fourier(size), "
+            "A Gaussian process needs features of columns of numbers, features=Fourier(size), "
             f"Centers(size) or Binning(grids); got those of a {type(basis).__name__}."
         )
     return np.asarray(basis.columns(code), np.float64)

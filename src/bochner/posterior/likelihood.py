@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from bochner.compute.blas import single_blas
+from bochner.compute.interruption import abandonable, after
 from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
 from bochner.data import DataSource
 from bochner.kernels import Gaussian, Kernel, ShiftInvariant
@@ -147,33 +149,42 @@ class ProcessHyperparameters:
 
 
 def maximize_likelihood(
-    likelihood: ExactLikelihood, guess: ProcessHyperparameters, free: NDArray[np.bool_]
+    likelihood: ExactLikelihood,
+    guess: ProcessHyperparameters,
+    free: NDArray[np.bool_],
+    until: float = inf,
 ) -> ProcessHyperparameters:
     """Return the hyperparameters of a local maximum, from the best of several starting points.
 
     `free` says which of amplitude, noise and scales may change; its last entry, whether all scales
     change by one common factor. By L-BFGS within bounds on the logarithms (Zhu, Byrd, Lu and
-    Nocedal 1997, Algorithm 778: L-BFGS-B).
+    Nocedal 1997, Algorithm 778: L-BFGS-B). After the time `until` the best so far are returned.
     """
     separate, together = free[:-1], bool(free[-1])
     if not (separate.any() or together):
         return guess
-    start = _best_start(likelihood, guess, separate, together)
-    moves = _directions(separate, together)
+    start, moves = guess, _directions(separate, together)
+    with abandonable(after(until)):
+        start = _best_start(likelihood, guess, separate, together)
     origin = start.logarithms
+    best, least = np.zeros(moves.shape[1]), inf
 
     def objective(t: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        nonlocal best, least
         point = np.exp(origin + moves @ t)
         value, gradient = likelihood.with_gradient(point[0], point[1], point[2:])
+        if -value < least:
+            best, least = t.copy(), -value
         return -value, -(gradient @ moves)
 
     bounds = _bounds(origin, moves)
-    tolerance = {"maxiter": STEPS, "ftol": TOLERANCE * _per_row(likelihood, start)}
-    found = minimize(
-        objective, np.zeros(moves.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B",
-        options=tolerance,
-    )  # fmt: skip
-    point = np.exp(origin + moves @ found.x)
+    with abandonable(after(until)):
+        tolerance = {"maxiter": STEPS, "ftol": TOLERANCE * _per_row(likelihood, start)}
+        best = minimize(
+            objective, np.zeros(moves.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B",
+            options=tolerance,
+        ).x  # fmt: skip
+    point = np.exp(origin + moves @ best)
     return ProcessHyperparameters(float(point[0]), float(point[1]), point[2:])
 
 

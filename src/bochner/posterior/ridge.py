@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,8 @@ class FitLimits:
         When the time limit starts, by `time.perf_counter`; None: at the start of each fit.
     ends : list of Progress
         The last progress of each fit.
+    memory : int or None
+        Bytes that codes of rows may take; None is half of the free memory at each fit.
     """
 
     max_passes: int | None = None
@@ -46,6 +49,13 @@ class FitLimits:
     callbacks: tuple[Callback, ...] = ()
     began: float | None = None
     ends: list[Progress] = field(default_factory=list)
+    memory: int | None = None
+
+    def after(self, share: float) -> float:
+        """Return the time at which a share of the time limit has passed."""
+        if self.max_seconds is None or self.began is None:
+            return math.inf
+        return self.began + share * self.max_seconds
 
     @property
     def used(self) -> float:
@@ -64,7 +74,7 @@ class FitLimits:
         self.ends.append(end.detached())
 
     def without_callbacks(self) -> FitLimits:
-        """Return the same limits with no callback and no recorded fit."""
+        """Return the same limits with no callback, no recorded fit and no memory budget."""
         return FitLimits(self.max_passes, self.max_seconds, self.tol)
 
 
@@ -124,6 +134,7 @@ class Ridge:
             stop=self.watch.rule(self.solver),
             callbacks=self.watch.callbacks,
             used=self.watch.used,
+            memory=self.watch.memory,
         )
         self.watch.record(solution.progress)
         return solution.expansion.simplified()

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from bochner.compute.interruption import completed
 from bochner.data import Batch, DataSource
 from bochner.features import Basis
 from bochner.losses import Squared
@@ -91,8 +92,6 @@ class Summation(SamplingSolver[SummationState]):
 
     def expansion(self, problem: Problem, state: SummationState) -> Expansion:
         """Return the prior mean, 0: the posterior mean depends on a noise not yet chosen."""
-        if state.sums is None:
-            raise ValueError("A Gaussian process needs at least one row; got none.")
         weights = np.zeros((state.size, problem.outputs))
         return Expansion(state.basis, weights, np.zeros(problem.outputs))
 
@@ -146,7 +145,13 @@ def sum_features(
     limits.record(_last_progress(solution, source, seed))
     state = solution.training.state
     assert isinstance(state, SummationState)
-    assert state.sums is not None  # or `expansion` has raised
+    if state.sums is None:  # there was no time for a batch
+        rows = next(iter(source.batches(BATCH_ROWS[0], seed)), None)
+        if rows is None:
+            raise ValueError("A Gaussian process needs at least one row; got none.")
+        with completed():
+            state = solver.advance(problem, state, rows)
+    assert state.sums is not None  # of one batch at least
     return state.basis, state.sums
 
 

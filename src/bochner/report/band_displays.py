@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bochner.estimators import KernelGaussianProcess
 from bochner.report.axes import axes_or_new
 from bochner.report.data_summary import column_values
 from bochner.report.pictures import evenly_spaced
@@ -70,10 +71,11 @@ class ConfidenceDisplay:
     ) -> ConfidenceDisplay:
         """Draw the predictions of a Gaussian process along one of the columns.
 
-        The interval is that of observations: it includes the noise, if the model has one.
+        The interval is that of observations: it includes the noise. Estimators of scikit-learn,
+        whose kernel holds the noise, can be drawn, too.
         """
-        mean, deviation = estimator.predict(X, return_std=True)
-        deviation = np.sqrt(np.square(deviation) + getattr(estimator, "noise_", 0.0))
+        request = {"noise": True} if isinstance(estimator, KernelGaussianProcess) else {}
+        mean, deviation = estimator.predict(X, return_std=True, **request)
         return cls(column_values(X, column), mean, deviation, truth=y, level=level).plot(ax=ax)
 
     @classmethod
@@ -110,7 +112,7 @@ class QuantileDisplay:
     ----------
     x : array of n numbers
     predicted : array (n, number of quantiles)
-    quantiles : sequence of floats
+    quantiles : sequence of floats, or a number for `predicted` of n numbers
     truth : array of n numbers or None
 
     Attributes
@@ -126,10 +128,12 @@ class QuantileDisplay:
     """
 
     def __init__(
-        self, x: Any, predicted: Any, quantiles: Sequence[float], *, truth: Any = None
+        self, x: Any, predicted: Any, quantiles: Sequence[float] | float, *, truth: Any = None
     ) -> None:
-        self.quantiles = [float(quantile) for quantile in quantiles]
+        single = np.ndim(quantiles) == 0
+        self.quantiles = np.atleast_1d(np.asarray(quantiles, np.float64)).tolist()
         self.x, self.predicted, self.truth = sorted_rows(x, predicted, truth)
+        self.predicted = self.predicted[:, None] if single else self.predicted
         if self.predicted.ndim != 2 or self.predicted.shape[1] != len(self.quantiles):
             raise ValueError(
                 f"predicted must have a column for each of {len(self.quantiles)} quantiles; got an "
@@ -149,14 +153,18 @@ class QuantileDisplay:
         cls,
         truth: Any,
         predicted: Any,
-        quantiles: Sequence[float],
+        quantiles: Sequence[float] | float,
         *,
         x: Any = None,
         ax: Any = None,
     ) -> QuantileDisplay:
         """Draw predictions along x, or in the order of their mean."""
         if x is None:
-            x = np.argsort(np.argsort(np.mean(predicted, axis=1), kind="stable"))
+            x = np.argsort(
+                np.argsort(
+                    np.mean(np.reshape(predicted, (len(predicted), -1)), axis=1), kind="stable"
+                )
+            )
         return cls(x, predicted, quantiles, truth=truth).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> QuantileDisplay:

@@ -6,7 +6,7 @@ import hashlib
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ MOST_POINTS = 2_000  # in a picture
 # Of medium lightness, and distinct for colour-blind readers (after Okabe and Ito).
 COLOURS = ("#2b7bba", "#d9822b", "#2a9d6f", "#c2559d", "#7d6bd0", "#c4432b", "#4aa3b5", "#8c8c3a")
 MOST_CLASSES = 12
+MOST_BARS = 15
 LONGEST_LABEL = 16
 BINS = 10
 
@@ -244,6 +245,22 @@ def coverage(
         ax.set(xlabel=f"nominal coverage of {kind}", ylabel="share of rows")
         svg = as_svg(figure, f"coverage {name}")
     return Picture("Coverage", "Exact coverage lies on the dotted line.", svg)
+
+
+def importances(shares: NDArray[np.float64], names: Sequence[str], name: str) -> Picture:
+    """Draw how much each column contributes to the predictions."""
+    order = np.argsort(-shares, kind="stable")[:MOST_BARS][::-1]
+    percent = 100 * shares[order] / max(float(shares.sum()), np.finfo(np.float64).tiny)
+    with drawing(4.6, 1.0 + 0.24 * len(order)) as (figure, ax):
+        ax.barh(range(len(order)), percent, alpha=0.85)
+        ax.set_yticks(range(len(order)), [shortened(names[j]) for j in order])
+        ax.grid(visible=False, axis="y")
+        ax.set_xlabel("importance, %")
+        svg = as_svg(figure, f"importances {name}")
+    caption = "How much each column contributes to the predictions."
+    if len(order) < len(shares):
+        caption += f" Shows the first {len(order)} of {len(shares):,} columns."
+    return Picture("Importances of columns", caption, svg)
 
 
 def evenly_spaced(rows: int, most: int = MOST_POINTS) -> NDArray[np.int64]:

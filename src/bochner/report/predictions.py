@@ -265,7 +265,7 @@ class QuantilePredictions(Predictions):
     ----------
     truth : array of n numbers
     predicted : array (n, number of quantiles)
-    quantiles : sequence of floats
+    quantiles : sequence of floats, or a number for `predicted` of n numbers
         Between 0 and 1, in the order of the columns.
     weight : array of n numbers or None
 
@@ -280,13 +280,16 @@ class QuantilePredictions(Predictions):
 
     truth: NDArray[Any]
     predicted: NDArray[Any]
-    quantiles: Sequence[float]
+    quantiles: Sequence[float] | float
     weight: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         truth = column("truth", self.truth).astype(np.float64)
         quantiles = np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64))
-        predicted = matrix("predicted", self.predicted, (len(truth), len(quantiles)))
+        predicted = np.asarray(self.predicted, np.float64)
+        if np.ndim(self.quantiles) == 0 and predicted.ndim == 1:
+            predicted = predicted[:, None]
+        predicted = matrix("predicted", predicted, (len(truth), len(quantiles)))
         weight = weights(self.weight, len(truth))
         self._set(truth=truth, quantiles=quantiles, predicted=predicted, weight=weight)
 

@@ -12,20 +12,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bochner.replacing import replacing
 from bochner.report.axes import require
 from bochner.report.data_summary import DataSummary
 from bochner.report.error_against_time_display import ErrorAgainstTimeDisplay
 from bochner.report.history_display import HistoryDisplay
-from bochner.report.pictures import Picture, as_svg, drawing, shortened
+from bochner.report.pictures import MOST_BARS, Picture, as_svg, drawing, importances, shortened
 from bochner.report.predictions import Score
 from bochner.report.run import Run
 from bochner.wording import amount, counted, duration, number
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
-MOST_BARS = 15
 MOST_CURVES = 6
+LEAST_BINS, MOST_BINS = 10, 40
+LARGEST_WHOLE = 2.0**50  # below it, half a unit is not lost to rounding
 MOST_COLUMNS = 40
 MOST_DRAWN = 6  # runs, the best ones, whose predictions are drawn
 
@@ -126,9 +128,10 @@ class Report:
     def _content(self) -> dict[str, Any]:
         runs = self.runs_in_order
         good = [run for run in runs if run.error is None]
-        drawn = [(run, _pictures(run, place)) for place, run in enumerate(good[:MOST_DRAWN])]
+        names = [column.name for column in self.data.columns]
+        drawn = [(run, _pictures(run, place, names)) for place, run in enumerate(good[:MOST_DRAWN])]
         learning = curves(good)
-        alone = len(drawn) == 1 and len(drawn[0][1]) == 1
+        alone = len(drawn) == 1 and len(drawn[0][1]) % 2 == 1
         return {
             "report": self,
             "data": self.data,
@@ -137,17 +140,30 @@ class Report:
             "best": good[0] if good else None,
             "score_names": list(dict.fromkeys(s.name for run in good for s in run.scores)),
             "leaders": _leaders(good),
-            "target_picture": target(self.data),
+            "target_picture": target(self.data, _task(good)),
             "methods_picture": methods(good) if len(good) > 1 else None,
             "curves_picture": learning,
             "drawn": drawn,
-            "beside": alone and learning is not None,  # two pictures fill a row
+            "beside": alone and learning is not None,  # pairs of pictures fill rows
             "versions": versions(),
         }
 
 
-def _pictures(run: Run, place: int) -> tuple[Picture, ...]:
-    return () if run.predictions is None else run.predictions.pictures(f"{place} {run.name}")
+def _pictures(run: Run, place: int, names: Sequence[str]) -> tuple[Picture, ...]:
+    """Return the pictures of the predictions and of the columns that they come from."""
+    if run.predictions is None:
+        return ()
+    unique, shares = f"{place} {run.name}", run.importances
+    pictures = run.predictions.pictures(unique)
+    if shares is None or len(shares) < 2 or len(shares) != len(names):
+        return pictures  # also if the model saw encoded columns, which have no names
+    return (*pictures, importances(shares, names, unique))
+
+
+def _task(runs: Sequence[Run]) -> str | None:
+    """Return what the runs predict, None if it is not known."""
+    known = [run.predictions.task for run in runs if run.predictions is not None]
+    return known[0] if known else None
 
 
 def _rank(run: Run) -> tuple[bool, bool, float]:
@@ -166,12 +182,32 @@ def _leaders(runs: Sequence[Run]) -> set[Score]:
     return set(best.values())
 
 
-def target(data: DataSummary) -> Picture | None:
-    """Draw the distribution of the target."""
+def target(data: DataSummary, task: str | None = None) -> Picture | None:
+    """Draw the distribution of the target: of numbers a histogram, of labels bars.
+
+    Where the task is not known, many different numbers are no labels.
+    """
     if np.size(data.values) == 0 or np.ndim(data.values) > 1:
         return None
-    numbers = data.values.dtype.kind == "f" and len(np.unique(data.values)) > MOST_BARS
-    return _histogram(data) if numbers else _bars(data)
+    are_numbers = data.values.dtype.kind in "fiu"
+    if task is None:
+        are_numbers = are_numbers and len(np.unique(data.values)) > MOST_BARS
+    return _histogram(data) if are_numbers and task != "classification" else _bars(data)
+
+
+def bin_edges(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the edges of a histogram's bins, which hold equally many whole numbers if all are.
+
+    >>> bin_edges(np.array([3, 5, 4, 4]))
+    array([2.5, 3.5, 4.5, 5.5])
+    """
+    low, high = float(values.min()), float(values.max())
+    bins = min(MOST_BINS, max(LEAST_BINS, int(np.sqrt(values.size))))
+    if high - low >= LARGEST_WHOLE or (values != np.rint(values)).any():
+        return np.histogram_bin_edges(values, bins)
+    count = high - low + 1
+    width = 1.0 if count <= MOST_BINS else np.ceil(count / bins)
+    return np.arange(low - 0.5, high + width, width)
 
 
 def _histogram(data: DataSummary) -> Picture | None:
@@ -179,7 +215,7 @@ def _histogram(data: DataSummary) -> Picture | None:
     if values.size == 0:
         return None
     with drawing(4.6, 2.6) as (figure, ax):
-        ax.hist(values, bins=min(40, max(10, int(np.sqrt(values.size)))), alpha=0.85)
+        ax.hist(values, bins=bin_edges(values), alpha=0.85)
         ax.set(xlabel=shortened(data.target), ylabel="rows")
         svg = as_svg(figure, "target")
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bochner.report.predictions import (
     LabelPredictions,
@@ -48,6 +49,8 @@ class Run:
         Losses, rows and seconds after each batch.
     error : str or None
         Why the fit failed.
+    importances : array of n_columns numbers or None
+        How much each column contributes to the predictions (`feature_importances_`).
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Run:
     facts: Mapping[str, str] = field(default_factory=dict)
     history: Mapping[str, Sequence[float | int | None]] = field(default_factory=dict)
     error: str | None = None
+    importances: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -118,6 +122,7 @@ class Run:
             settings=settings_of(model),
             facts=facts_of(model),
             history=getattr(model, "history_", {}),
+            importances=getattr(model, "feature_importances_", None),
         )
 
     @classmethod
@@ -134,8 +139,8 @@ def predict(model: Any, X: Any, y: Any, weight: Any = None) -> Predictions:
     if hasattr(model, "quantiles"):
         return QuantilePredictions(y, model.predict(X), model.quantiles, weight)
     if hasattr(model, "noise_"):
-        mean, deviation = model.predict(X, return_std=True)
-        return NumberPredictions(y, mean, np.sqrt(deviation**2 + model.noise_), weight)
+        mean, deviation = model.predict(X, return_std=True, noise=True)
+        return NumberPredictions(y, mean, deviation, weight)
     return NumberPredictions(y, model.predict(X), None, weight)
 
 

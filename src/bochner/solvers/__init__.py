@@ -12,9 +12,11 @@ from bochner.solvers.passes.conjugate_gradient import ConjugateGradient
 from bochner.solvers.passes.direct import Direct
 from bochner.solvers.passes.newton import Newton
 from bochner.solvers.passes.nystroem import Nystroem
+from bochner.solvers.passes.smo import SMO
 from bochner.solvers.solver import Memo, PredictionCache, SamplingSolver, Solver, SolverTags, State
 
 __all__ = [
+    "SMO",
     "AveragedGradient",
     "Backfitting",
     "Checked",

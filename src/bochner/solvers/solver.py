@@ -6,8 +6,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, TypeVar, final
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,12 @@ DEFAULT_ALPHA = 1e-7
 RIDGE = 0.1
 
 
-def ridge_of(rows: int | None) -> float:
-    """Return the alpha that is a ridge of 0.1 on the sum of the losses; 1e-7 if rows is None."""
-    return RIDGE / rows if rows else DEFAULT_ALPHA
+def ridge_of(mass: float | None) -> float:
+    """Return the alpha that is a ridge of 0.1 on the weighted sum of the losses.
+
+    `mass` is the number of rows or their total weight; 1e-7 if it is None.
+    """
+    return RIDGE / mass if mass else DEFAULT_ALPHA
 
 
 @dataclass
@@ -52,10 +55,23 @@ class State(Validated):
         """The number of basis functions in use. A subclass returns its own."""
         return 0
 
+    @final
+    def copied(self) -> Self:
+        """Return a copy that `advance` and `end_pass` of this state do not change.
+
+        They share bases and records that are frozen.
+        """
+        return deepcopy(self, {id(part): part for part in vars(self).values() if _is_fixed(part)})
+
     @property
     def is_finite(self) -> bool:  # one override: `SummationState` evaluates no loss
         """Whether the last step left finite weights."""
         return math.isfinite(self.loss) and math.isfinite(self.moved)
+
+
+def _is_fixed(part: Any) -> bool:
+    parameters = getattr(part, "__dataclass_params__", None)
+    return isinstance(part, Basis) or (parameters is not None and parameters.frozen)
 
 
 def require_weights(basis: Basis, weights: NDArray[Any]) -> None:
@@ -79,12 +95,16 @@ class PredictionCache:
     area: float = 0.0
     values: NDArray[np.float64] | None = None
 
+    def copied(self) -> PredictionCache:
+        """Return a copy that the next evaluation does not change."""
+        return replace(self, values=None if self.values is None else self.values.copy())
+
 
 Memo = PredictionCache  # the name in earlier versions
 
 
-def small_alpha(rows: int | None) -> float:
-    """Return 1e-7, whatever the number of rows."""
+def small_alpha(mass: float | None) -> float:
+    """Return 1e-7, whatever the weight of the rows."""
     return DEFAULT_ALPHA
 
 
@@ -133,7 +153,7 @@ class SolverTags:
     patience: int = 5
     takes_ridge: bool = False
     features: Any = "fourier"
-    default_alpha: Callable[[int | None], float] = small_alpha
+    default_alpha: Callable[[float | None], float] = small_alpha
 
     @property
     def default_features(self) -> Any:
@@ -226,6 +246,10 @@ class SamplingSolver(Solver[S]):
     @abstractmethod
     def sample_rows(self, problem: Problem) -> int:
         """Return the number of rows of the sample that `init` gets."""
+
+    def faster(self, problem: Problem) -> Self | None:
+        """Return a solver of the same kind whose `init` takes less time; None if there is none."""
+        return None
 
 
 def require_mass(mass: float) -> None:

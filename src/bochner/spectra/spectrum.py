@@ -116,7 +116,7 @@ def _spectrum(operator: Operator, count: int, rng: Random) -> Spectrum:
     if not np.isfinite(pairs.values).all():
         raise ValueError(
             "Eigenpairs need numbers whose squares can be added; the largest is "
-            f"{np.abs(operator.array).max():.1e}. Scale the columns first (StandardScaler)."
+            f"{np.abs(operator.array).max():.1e}. Scale the columns first."
         )
     return _above_floor(pairs, count, operator)
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from bochner.callbacks import Callback
 from bochner.compute.blas import single_blas
+from bochner.compute.interruption import abandonable, after, completed
 from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource
 from bochner.features import SAMPLE_ROWS, EncodedData, EncodedRows
@@ -24,6 +27,10 @@ from bochner.stopping import Stop
 from bochner.training.interruption import closed_at_the_end, interruptible
 from bochner.training.progress import Evaluation, Progress, Reason
 
+# A part of a run that is expected to take less time (in seconds) is completed if a copy of the
+# state would take more than this share of its time.
+SHORT, CHEAP = 0.1, 0.02
+SHARE_OF_START = 0.3  # of the time that is left, for a solver's start
 # An evaluation costs about as much as a step: only columns that have changed are evaluated.
 STEPS_BETWEEN_EVALUATIONS = 4
 END_OF_STREAM = Reason("the stream ended", converged=True)
@@ -38,7 +45,8 @@ class Training(Validated):
     `pass_` and `position` are the numbers of the next pass and batch, `batch_size` the rows (or
     groups) of a batch, `memo` the cache of held-out predictions, `last_pass` the number of the pass
     that learns the held-out rows, and `levels` the best held-out losses of the smaller bases if the
-    basis grows. `forgotten` is True once the state holds nothing for single rows any more.
+    basis grows. `forgotten` is True once the state holds nothing for single rows any more, and
+    `unevaluated` while a due evaluation of held-out rows has not been made.
     """
 
     state: State
@@ -52,6 +60,7 @@ class Training(Validated):
     levels: tuple[float, ...] = ()
     last_pass: int | None = None
     forgotten: bool = False
+    unevaluated: bool = False
 
     def validate(self) -> None:
         """Check that the counts are counts."""
@@ -76,7 +85,12 @@ class Solution:
 
 @dataclass
 class TrainingRun:
-    """One call of `run`: its arguments, the training record and the start time."""
+    """One call of `run`: its arguments, the training record and the start time.
+
+    A part of it (a batch, the end of a pass, an evaluation) is abandoned if the time is up or
+    Ctrl-C was pressed and it does not end soon; then the training record is that before the part.
+    `took` are the seconds that the last part of each kind took.
+    """
 
     solver: Solver[Any]
     problem: Problem
@@ -86,64 +100,150 @@ class TrainingRun:
     held_out: Batch | None
     training: Training
     began: float
+    interrupted: threading.Event = field(default_factory=threading.Event)
+    took: dict[str, float] = field(default_factory=dict)
 
     def loop(self) -> Solution:
         """Run passes until a stopping rule, the end of a stream or a Ctrl-C ends the fit."""
-        with interruptible() as interrupted, self._notify_on_error():
-            reason = self.stop(replace(self._progress(), seconds=0.0))
+        with interruptible() as self.interrupted, self._notify_on_error():
+            reason = self._evaluate_and_notify() if self.training.unevaluated else None
+            reason = reason or self.stop(replace(self._progress(), seconds=0.0))
             while reason is None:
-                reason = self._run_pass(interrupted)
+                reason = self._run_pass()
             # The caller must learn of a Ctrl-C in the last batch, too.
-            reason = INTERRUPTED if interrupted.is_set() else reason
-            expansion = best_expansion(self.solver, self.problem, self.training.state)
+            reason = INTERRUPTED if self.interrupted.is_set() else reason
+            with completed():
+                expansion = best_expansion(self.solver, self.problem, self.training.state)
         progress = replace(self._progress(), reason=reason)
         self._notify(progress)
         return Solution(expansion, self.training, reason, progress)
 
-    def _run_pass(self, interrupted: threading.Event) -> Reason | None:
+    def _run_pass(self) -> Reason | None:
         training, began = self.training, self.training.position
         batches = self._batches()
         with closed_at_the_end(batches):
-            for batch in batches:
-                self._advance(batch)
-                reason = INTERRUPTED if interrupted.is_set() else self.stop(self._progress())
+            while True:
+                batch, reason = self._read(batches)
+                if batch is None:
+                    break
+                reason = self._advance(batch) or self._reason()
                 if reason is not None:
                     return reason
+        if reason is not None:
+            return reason
         if training.position == began == 0:
             return END_OF_STREAM
         return self._end_pass()
 
-    def _advance(self, batch: Batch) -> None:
+    def _read(self, batches: Iterator[Batch]) -> tuple[Batch | None, Reason | None]:
+        """Return the next batch, None at the end; or the reason if reading was abandoned."""
+        found: list[Batch] = []
+
+        def read() -> None:
+            found.extend(islice(batches, 1))
+
+        if self.source.once:  # what was read of a stream would be lost
+            with completed():
+                read()
+            reason = None
+        else:
+            reason = self._attempt("read", read)
+        return (found[0] if found else None), reason
+
+    def _advance(self, batch: Batch) -> Reason | None:
         training = self.training
-        # After small products BLAS threads would keep spinning on the cores that the tiles need.
-        with single_blas():
-            training.state = self.solver.advance(self.problem, training.state, batch)
+        reason = self._change_state("advance", self.solver.advance, batch)
+        if reason is not None:
+            return reason
         training.rows += self._rows_in(batch)
         training.position += 1
         training.step += 1
         self._refuse_infinities()
         if self.solver.tags.evaluates == "steps" and training.step % STEPS_BETWEEN_EVALUATIONS == 0:
-            self._evaluate_held_out()
+            return self._evaluate_and_notify()
         self._notify(self._progress())
+        return None
 
     def _end_pass(self) -> Reason | None:
         training, known = self.training, len(self.training.state.pass_losses)
-        with single_blas():
-            training.state = self.solver.end_pass(self.problem, training.state)
+        reason = self._change_state("end_pass", self.solver.end_pass)
+        if reason is not None:
+            return reason
         training.pass_, training.position = training.pass_ + 1, 0
         self._refuse_infinities()
         if self.solver.tags.evaluates == "passes" and len(training.state.pass_losses) > known:
-            self._evaluate_held_out()
-        self._notify(self._progress())
-        return END_OF_STREAM if self.source.once else self.stop(self._progress())
+            reason = self._evaluate_and_notify()
+        else:
+            self._notify(self._progress())
+        return reason or (END_OF_STREAM if self.source.once else self.stop(self._progress()))
 
-    def _evaluate_held_out(self) -> None:
-        held_out = self.held_out
-        if held_out is None or held_out.y is None:
-            return
+    def _evaluate_and_notify(self) -> Reason | None:
+        """Evaluate the held-out rows; callbacks hear of the batch or pass once that is done."""
+        reason = self._evaluate_held_out()
+        if reason is None:
+            self._notify(self._progress())
+        return reason
+
+    def _change_state(self, name: str, part: Callable[..., State], *given: Any) -> Reason | None:
+        """Let the solver change the state; if that is abandoned, the state is as before."""
         training = self.training
-        if training.memo is None:
-            training.memo = PredictionCache()
+        before = self._copied_state(name)
+
+        def change() -> None:
+            # After small products BLAS threads would keep spinning on the cores the tiles need.
+            with single_blas():
+                training.state = part(self.problem, training.state, *given)
+
+        if before is None:
+            with completed():
+                self._timed(name, change)
+            return None
+        if (reason := self._attempt(name, change)) is not None:
+            training.state = before
+        return reason
+
+    def _copied_state(self, name: str) -> State | None:
+        """Return a copy of the state if the part may be long and a copy takes much less time."""
+        expected, copying = self.took.get(name, math.inf), self.took.get("copy", 0.0)
+        if expected < SHORT and copying > CHEAP * expected:
+            return None
+        began = time.perf_counter()
+        copy = self.training.state.copied()
+        self.took["copy"] = time.perf_counter() - began
+        return copy
+
+    def _attempt(self, name: str, part: Callable[[], None]) -> Reason | None:
+        """Do a part of the run; return the reason if it was abandoned."""
+        late = after(self.began + self.stop.most_seconds)
+        with abandonable(lambda: self.interrupted.is_set() or late()) as attempt:
+            self._timed(name, part)
+        return self._reason() if attempt.abandoned else None
+
+    def _timed(self, name: str, part: Callable[[], None]) -> None:
+        began = time.perf_counter()
+        part()
+        self.took[name] = time.perf_counter() - began
+
+    def _reason(self) -> Reason | None:
+        """Return the reason to end the run now."""
+        return INTERRUPTED if self.interrupted.is_set() else self.stop(self._progress())
+
+    def _evaluate_held_out(self) -> Reason | None:
+        """Evaluate the held-out rows; if that is abandoned, it is due when the fit continues."""
+        held_out, training = self.held_out, self.training
+        if held_out is None or held_out.y is None:
+            return None
+        before = PredictionCache() if training.memo is None else training.memo.copied()
+        training.memo, training.unevaluated = training.memo or PredictionCache(), True
+        reason = self._attempt("evaluate", partial(self._evaluate, held_out))
+        if reason is not None:
+            training.memo = before
+        return reason
+
+    def _evaluate(self, held_out: Batch) -> None:
+        training = self.training
+        assert training.memo is not None  # the caller has set it
+        assert held_out.y is not None  # and looked
         f = self.solver.predictions(self.problem, training.state, held_out, training.memo)
         losses = self.problem.loss.value(held_out.y, f)
         mean = float(np.average(losses, weights=held_out.weight))
@@ -152,14 +252,15 @@ class TrainingRun:
             copies = np.array(best.weights, np.float64), np.array(best.intercept, np.float64)
             training.state.best = copies
         training.evaluations += (Evaluation(training.step, training.rows, mean),)
+        training.unevaluated = False
 
     def _refuse_infinities(self) -> None:
         if self.training.state.is_finite:
             return
         raise FloatingPointError(
             f"The weights became infinite at step {self.training.step}: the steps are too long for "
-            "this problem. Choose a smaller step (solvers.Plain(theta=...), EigenPro(step=...)), a "
-            "larger alpha or scaled columns (scale='standard')."
+            "this problem. Choose a larger alpha, scaled columns (scale='standard'), or shorter "
+            "steps, which are a parameter of the solver."
         )
 
     def _progress(self) -> Progress:
@@ -225,6 +326,7 @@ def run(
     held_out: Batch | None = None,
     training: Training | None = None,
     used: float = 0.0,
+    memory: int | None = None,
 ) -> Solution:
     """Train batch by batch and pass by pass until `stop` ends the run.
 
@@ -243,28 +345,50 @@ def run(
         The record of an earlier run, to continue it.
     used : float
         Seconds that the fit took before this run.
+    memory : int or None
+        Bytes that the codes of rows may take, if `run` encodes them; None is half of the free
+        memory.
     """
     began = time.perf_counter() - used
     solver.check(problem)
     access = solver.tags.access
     if access != "shuffled" and not isinstance(source, EncodedData):
         rows = source.n_rows if problem.rows is None else problem.rows
-        basis = solver.prepare_basis(replace(problem, rows=rows), memory_budget())
-        source = EncodedRows(source, basis, solver.rows_per_batch(problem))
+        memory = memory_budget() if memory is None else memory
+        basis = solver.prepare_basis(replace(problem, rows=rows), memory)
+        until, size = began + stop.most_seconds, solver.rows_per_batch(problem)
+        source = EncodedRows(source, basis, size, memory, until=until)
         problem = replace(problem, basis=source.basis)
     if access == "groups" and isinstance(source, EncodedRows):
         size = solver.tags.groups_per_batch if training is None else training.batch_size
         source = source.groups(size)
-    training = initial_training(solver, problem, source) if training is None else training
+    if training is None:
+        training = initial_training(solver, problem, source, began + stop.most_seconds)
     return TrainingRun(
         solver, problem, source, stop, tuple(callbacks), held_out, training, began
     ).loop()
 
 
 def initial_training(
-    solver: Solver[Any], problem: Problem, source: DataSource | EncodedData
+    solver: Solver[Any],
+    problem: Problem,
+    source: DataSource | EncodedData,
+    until: float = math.inf,
 ) -> Training:
-    """Return the record before the first batch."""
+    """Return the record before the first batch.
+
+    A solver whose start takes too much of the time until `until` is replaced by one that starts
+    faster, if there is one.
+    """
+    while isinstance(solver, SamplingSolver) and (faster := solver.faster(problem)) is not None:
+        now = time.perf_counter()
+        with abandonable(after(now + SHARE_OF_START * max(until - now, 0.0))):
+            return _started(solver, problem, source)
+        solver = faster
+    return _started(solver, problem, source)
+
+
+def _started(solver: Solver[Any], problem: Problem, source: DataSource | EncodedData) -> Training:
     rows = solver.sample_rows(problem) if isinstance(solver, SamplingSolver) else SAMPLE_ROWS
     sample = source.sample(rows, problem.seed)
     with single_blas():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.interruption import abandonable, after
 from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
 from bochner.compute.random.counter_based import Random
 from bochner.kernels import ColumnScaled, Kernel, Mapped, ShiftInvariant
@@ -99,14 +100,18 @@ def search_kernel(
 ) -> ScoredKernel:
     """Return the best of the whole grid on few rows, then of its neighbours on more rows.
 
-    More rows need narrower kernels. After the time `end`, the result on few rows is returned.
+    More rows need narrower kernels. If these take longer than to the time `end`, the result on few
+    rows is returned.
     """
     few, more = (
         KernelGrid.on(kernel, sample.draw_split(rows, Random(seed, EXACT), share), scales)
         for rows, share in ((ROWS, HELD_OUT), (MORE_ROWS, 0.5))
     )
     best = few.best
-    return few.score(best) if time.perf_counter() > end else more.score(more.descend(best))
+    with abandonable(after(end)):
+        if time.perf_counter() <= end:
+            return more.score(more.descend(best))
+    return few.score(best)
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,7 +127,7 @@ class Sample:
             )
         X, y, weight = X[counted], y[counted], weight[counted] / weight[counted].mean()
         held_out = held_out if isinstance(held_out, str) else np.asarray(held_out)[counted]
-        alternatives = _alternatives(X, categorical) if warp else ()
+        alternatives = _alternatives(X[in_proportion(weight)], categorical) if warp else ()
         warped = [one.map(X[:, one.column]) for one in alternatives]
         ordered, y = _is_ordered(X, held_out), _standard(y, weight)
         return cls(
@@ -158,7 +158,7 @@ class Sample:
 
     def widths(self) -> NDArray[np.float64]:
         """Return the standard deviation of each column; 1 for categories and one-hot columns."""
-        widths = np.asarray(self.X.std(axis=0, dtype=np.float64))
+        widths = np.asarray(self.X[in_proportion(self.weight)].std(axis=0, dtype=np.float64))
         for group in self.groups:
             if len(group) > 1 and _is_one_hot(self.X[:, group]):
                 widths[group] = 1.0
@@ -257,6 +257,19 @@ class TrialSplit:
     def held_out(self) -> HeldOutWeights:
         """The weights and blocks of the held-out rows."""
         return HeldOutWeights(self.weight[self.known :], self.block)
+
+
+def in_proportion(weight: NDArray[np.float64]) -> slice | NDArray[np.int64]:
+    """Return as many places of rows as there are, each about as often as its weight says.
+
+    >>> in_proportion(np.array([1.0, 5.0, 1.0, 1.0]))
+    array([0, 1, 1, 2])
+    """
+    if (weight == weight[0]).all():
+        return slice(None)
+    sums = np.cumsum(weight)
+    middles = (np.arange(len(weight)) + 0.5) / len(weight)
+    return np.asarray(np.searchsorted(sums, middles * sums[-1]))
 
 
 def depends_on_order(X: NDArray[Any]) -> bool:

@@ -72,7 +72,8 @@ class Tuned:
     than a standard error; otherwise the scales are those of the common bandwidth. `relevance` is
     the relative increase of the error without a column, `relevance_deviation` its standard
     deviation over resamples. `ridge` is alpha times the number of rows. `warping` has the monotone
-    maps of columns with heavy tails; the scales apply to their values.
+    maps of columns with heavy tails; the scales apply to their values. Where a time limit has ended
+    the search, errors are those of the last trials, and relevances are 0.
     """
 
     scales: NDArray[np.float64]
@@ -144,6 +145,7 @@ class Search:
         self.commons = [self.powers, unscaled - np.median(unscaled).round()]
         self.places = np.arange(sample.n_columns)
         self.ridge, self.most_rows, self.count = RIDGES[1], len(sample), 0
+        self.error = 1.0  # the last one on held-out rows, in variances of the targets
         self.rounds: list[Round] = []
 
     def run(self, stages: Sequence[Stage]) -> None:
@@ -173,6 +175,22 @@ class Search:
             trials=self.count,
             warping=self._warping(),
             labels=self.sample.scores is not None,
+        )
+
+    def unfinished(self) -> Tuned:
+        """Return what the search has found so far, without comparison, last ridge and relevance."""
+        columns, helped = len(self.powers), any(one.after < one.before for one in self.rounds)
+        return Tuned(
+            scales=1.0 / (self.per_width[self.places] * 2.0**self.powers),
+            ridge=self.ridge,
+            helped=helped,
+            common_error=self.error,
+            learned_error=self.rounds[-1].after if helped else self.error,
+            relevance=np.zeros(columns),
+            relevance_deviation=np.zeros(columns),
+            rounds=tuple(self.rounds),
+            trials=self.count,
+            warping=self._warping(),
         )
 
     def _warping(self) -> Warping | None:
@@ -219,6 +237,7 @@ class Search:
         self.commons = [some[k] for some, k in zip(options, best, strict=True)]
         which, _, ridge = np.unravel_index(int(np.argmin(errors)), errors.shape)
         self.powers, self.ridge = self.commons[int(which)], RIDGES[int(ridge)]
+        self.error = float(errors.min())
 
     def _run_stage(self, stage: Stage, number: int) -> None:
         idle = 0

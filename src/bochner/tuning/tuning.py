@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.component import Component
+from bochner.compute.interruption import abandonable, after
 from bochner.tuning.sample import Sample
 from bochner.tuning.search import BandwidthSearch, Search, Stage, Tuned
 from bochner.validation import require, require_count
 
-SHARE_OF_TIME = 0.4  # of a fit's time limit
+# Shares of a fit's time limit: after the first no round begins, after the second the search ends.
+SHARE_OF_ROUNDS, SHARE_OF_TIME = 0.2, 0.35
 STAGES = ((4_000, 16, 2.0, 5), (8_000, 24, 1.0, 4), (16_000, 32, 1.0, 3))
 
 
@@ -43,9 +45,10 @@ class Tuning(Component, family="tuning", name="search"):
     grids : int
         The number of grids in the last rounds.
     seconds : float
-        No round begins after this time, nor after 40% of the estimator's `max_seconds`; the final
-        comparison, the ridge and the relevance follow. Only if the search reaches this limit does
-        the result depend on the speed of the computer and the number of threads.
+        No round begins after this time, nor after a fifth of the estimator's `max_seconds`; the
+        final comparison, the ridge and the relevance follow, and are left out after 35% of
+        `max_seconds`. Only if the search reaches this limit does the result depend on the speed of
+        the computer and the number of threads.
     held_out : "auto", "random", "blocks" or array-like of n_rows groups
         How a quarter of the rows is held out: at random, in blocks of consecutive rows (for time
         series), or in groups. "auto": in blocks if consecutive rows are much nearer to each other
@@ -116,10 +119,14 @@ class Tuning(Component, family="tuning", name="search"):
         """Return the scales, those of the common bandwidth if no others are better."""
         self.check()
         began = time.perf_counter()
-        end = min(deadline(began, most_seconds), began + self.seconds)
+        end = min(deadline(began, most_seconds, SHARE_OF_ROUNDS), began + self.seconds)
         search = Search(sample, self.patience, seed, end)
-        search.run(self._stages())
-        return replace(search.tuned(), seconds=time.perf_counter() - began)
+        with abandonable(after(deadline(began, most_seconds))) as attempt:
+            search.run(self._stages())
+            found = search.tuned()
+        if attempt.abandoned:
+            found = search.unfinished()
+        return replace(found, seconds=time.perf_counter() - began)
 
     def bandwidth(
         self, sample: Sample, scales: NDArray[np.float64], seed: int, end: float
@@ -134,6 +141,6 @@ class Tuning(Component, family="tuning", name="search"):
         return [stage.within(self.rows, self.grids) for stage in stages]
 
 
-def deadline(began: float, most_seconds: float | None) -> float:
+def deadline(began: float, most_seconds: float | None, share: float = SHARE_OF_TIME) -> float:
     """Return the time at which a search has used its share of a fit's time limit."""
-    return math.inf if most_seconds is None else began + SHARE_OF_TIME * most_seconds
+    return math.inf if most_seconds is None else began + share * most_seconds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +14,31 @@ from warnings import catch_warnings, simplefilter
 import typer
 
 from bochner.cli.names import METHODS, Task
-from bochner.cli.screen import FAILED, Screen
+from bochner.cli.screen import FAILED, Screen, in_command_words
 from bochner.cli.work.evaluation import evaluate_model
-from bochner.cli.work.fitting import choose_task, make_estimator, progress_callbacks
+from bochner.cli.work.fitting import (
+    choose_task,
+    make_estimator,
+    progress_callbacks,
+    require_settings,
+)
 from bochner.cli.work.pages import summarize
 from bochner.cli.work.reading import DataOptions, require_files
-from bochner.data import ArraySource, FileSource, Schema, Split
+from bochner.data import ArraySource, DataSource, FileSource, Schema, Split, mapped
+from bochner.data.files.formats.chunk import quoted
+from bochner.data.transforms.indicators import MOST_INDICATORS, Indicators
+from bochner.exceptions import DataWarning
+from bochner.features import FeatureMap
+from bochner.features.feature_map import GrowingFeatureMap
+from bochner.kernels import Kernel
+from bochner.kernels.kernel import is_separable
 from bochner.report import Report, Run
+from bochner.solvers import Solver
 from bochner.wording import amount
 
 INTERVAL = 0.02  # seconds between two measurements
 FEW_ROWS = 200
+SAMPLE_ROWS = 65_536  # in which the frequent categories are found
 STATUS = Path("/proc/self/status")
 COMPARED = (Task.CLASSIFICATION, Task.REGRESSION, Task.QUANTILES)
 
@@ -77,6 +91,67 @@ def measure_peak() -> Iterator[PeakMemory]:
         peak.update()
 
 
+@contextmanager
+def unnamed_columns_unsaid(train: DataSource) -> Iterator[None]:
+    """Leave out warnings about the columns of encoded rows, which have no names."""
+    with catch_warnings():
+        if not isinstance(train, FileSource):
+            simplefilter("ignore", DataWarning)
+        yield
+
+
+@dataclass(frozen=True)
+class RowsOfMethods:
+    """The training and test rows of each method: with indicators of text for those that need them.
+
+    Bins compare categories as they are; other features are of numbers.
+    """
+
+    rows: tuple[DataSource, DataSource]
+    numbers: tuple[DataSource, DataSource]
+    needing: frozenset[str]
+
+    @classmethod
+    def of(
+        cls, train: FileSource, test: FileSource, methods: Iterable[str], parameters: dict[str, Any]
+    ) -> RowsOfMethods:
+        """Return the rows of all methods."""
+        categorical = list(train.schema.categorical)
+        if not categorical:
+            return cls((train, test), (train, test), frozenset())
+        indicators = Indicators.learn(train.sample(SAMPLE_ROWS).X, categorical)
+        needing = {name for name in methods if not takes_text(parameters | METHODS[name])}
+        encoded = mapped(train, indicators), mapped(test, indicators)
+        return cls((train, test), encoded, frozenset(needing))
+
+    def __getitem__(self, method: str) -> tuple[DataSource, DataSource]:
+        return self.numbers if method in self.needing else self.rows
+
+    @property
+    def note(self) -> str:
+        """What is done with text, empty if nothing."""
+        if not self.needing:
+            return ""
+        return (
+            f"Columns of text are columns of 0 and 1, for the {MOST_INDICATORS} most frequent "
+            f"categories of each, in {', '.join(sorted(self.needing))}: these methods need numbers."
+        )
+
+
+def takes_text(parameters: dict[str, Any]) -> bool:
+    """Whether an estimator with these parameters takes columns of text: it is of bins."""
+    kernel, solver, features = (
+        parameters.get(name, "auto") for name in ("kernel", "solver", "features")
+    )
+    try:
+        if features == "auto" and solver != "auto":
+            features = Solver.resolve(solver).tags.default_features
+        bins = features == "auto" or isinstance(FeatureMap.resolve(features), GrowingFeatureMap)
+        return bins and (kernel == "auto" or is_separable(Kernel.resolve(kernel)))
+    except ValueError:
+        return True  # the fit says what is wrong with a name
+
+
 @dataclass(frozen=True)
 class CompareCommand:
     """The options of `bochner compare`."""
@@ -93,8 +168,12 @@ class CompareCommand:
     def run(self, screen: Screen) -> None:
         """Fit and test each method, write the report, and print the result."""
         require_files(self.data, "compare")
+        require_settings(self.parameters)
         train = self._open("train", screen)
         test = self._open("test", screen, train.schema)
+        if train.schema.target_kind == "none":
+            names = quoted(train.schema.names)
+            raise ValueError(f"compare needs a column to predict: give --target NAME, of {names}.")
         choice = choose_task(self.task, train, self.parameters.get("quantiles"))
         if choice.task not in COMPARED:
             raise ValueError(
@@ -104,13 +183,18 @@ class CompareCommand:
             f"{train.n_rows:,} training rows, {test.n_rows:,} test rows. "
             f"Task: {choice.task} ({choice.why})."
         )
-        runs = [self._fit(name, choice.task, train, test, screen) for name in self.methods]
+        parts = RowsOfMethods.of(train, test, self.methods, self.parameters)
+        notes = [parts.note] if parts.note else []
+        for note in notes:
+            screen.note(note)
+        runs = [self._fit(name, choice.task, *parts[name], screen) for name in self.methods]
         report = Report(
             ", ".join(Path(path).name for path in train.paths[:3]),
             summarize(train, test.n_rows),
             runs,
             command=self.command,
             seed=self.parameters["random_state"],
+            notes=notes,
         )
         report.write(self.page)
         screen.result(*self._result(report))
@@ -125,7 +209,7 @@ class CompareCommand:
         return self.options.open(self.data, screen, split=split, memory=memory, schema=schema)
 
     def _fit(
-        self, name: str, task: Task, train: FileSource, test: FileSource, screen: Screen
+        self, name: str, task: Task, train: DataSource, test: DataSource, screen: Screen
     ) -> Run:
         """Fit and test one method; an error becomes a failed run."""
         screen.note(f"{name} ...")
@@ -134,19 +218,24 @@ class CompareCommand:
         try:
             model = make_estimator(task, self.parameters | METHODS[name])
             limit = self.parameters["max_seconds"]
-            with progress_callbacks(screen, limit) as callbacks, measure_peak() as peak:
+            with (
+                progress_callbacks(screen, limit) as callbacks,
+                measure_peak() as peak,
+                unnamed_columns_unsaid(train),
+            ):
                 model.set_params(callbacks=callbacks).fit(train)
             seconds = perf_counter() - began
             model.set_params(callbacks=None)
             result = evaluate_model(model, test)
         except (ValueError, ArithmeticError, MemoryError) as error:
-            screen.note(f"  {error}")
-            return Run.failed(name, error, seconds=perf_counter() - began)
+            words = in_command_words(error)
+            screen.note(f"  {words}")
+            return Run.failed(name, words, seconds=perf_counter() - began)
         return Run.described(
             model, result.predictions, seconds=seconds, name=name, peak_memory=peak.bytes
         )
 
-    def _warm_up(self, name: str, task: Task, train: FileSource) -> None:
+    def _warm_up(self, name: str, task: Task, train: DataSource) -> None:
         """Fit a few rows, so that no method's time includes loading compiled code."""
         rows = train.sample(FEW_ROWS)
         with suppress(ValueError, ArithmeticError, MemoryError), catch_warnings():

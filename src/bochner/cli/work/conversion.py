@@ -3,68 +3,100 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.cli.work.reading import DataOptions
 from bochner.cli.work.table_files import SPARSE, TABLES, Columns, table_writer
-from bochner.data.files.formats.chunk import Chunk, Coded, SparseChunk
+from bochner.data.files.formats.arrow import ColumnarTable
+from bochner.data.files.formats.chunk import Chunk, SparseChunk
 from bochner.data.files.formats.paths import find_files, format_of
 from bochner.data.files.formats.svmlight import SvmlightFile, find_index_base
-from bochner.data.files.formats.tables import TableOptions, open_table
+from bochner.data.files.formats.tables import open_table
+from bochner.data.files.formats.value_table import ValueTable
+from bochner.data.files.schema.layout import ColumnSelection
+from bochner.data.transforms.times import LOCAL, ZONED
 
 LARGEST_WHOLE = 2.0**53
 MOST_COLUMNS = 10_000  # of sparse rows that are written as dense rows
 
 
-def convert_files(
-    given: str, out: str, target: tuple[str, ...], format: Any, on_error: str
-) -> dict[str, Any]:
+def convert_files(given: str, out: str, options: DataOptions) -> dict[str, Any]:
     """Write all rows to another file; return the numbers of written and malformed rows."""
-    paths = find_files(given)
+    paths, reading = find_files(given), options.reading
     if out != "-" and any(Path(path).absolute() == Path(out).absolute() for path in paths):
         raise ValueError(f"{out} cannot be read and written at once: give another name.")
-    format = format or format_of(paths)
-    tables = [open_table(path, format, TableOptions()) for path in paths]
+    format = reading.format or format_of(paths)
+    how = replace(reading.for_tables(), texts=options.categorical)
+    tables = [_with_texts_of_times(open_table(path, format, how)) for path in paths]
+    names = _names(tables[0], options)
     find_index_base([table for table in tables if isinstance(table, SvmlightFile)])
     width = _width(tables) if format == "svmlight" else 0
     sparse = Path(out).suffix.lower() in SPARSE
     record = {"rows": 0, "skipped_rows": 0, "out": out}
     with table_writer(out, TABLES | SPARSE) as file:
-        for chunk in _chunks(tables):
-            _count(chunk, record, on_error)
-            columns = _columns(chunk, tables[0], width)
-            file.write(_with_label(columns, chunk, target) if sparse else _for_output(columns, out))
+        for chunk in _chunks(tables, names):
+            _count(chunk, record, reading.on_error)
+            columns = _columns(chunk, names, width)
+            labelled = sparse and not isinstance(chunk, SparseChunk)
+            columns = _with_label(columns, options.target) if labelled else columns
+            file.write(columns if sparse else _for_output(columns, out))
     return record
 
 
-def _chunks(tables: list[Any]) -> Iterator[Chunk | SparseChunk]:
+def _with_texts_of_times(table: Any) -> Any:
+    """Return the table with times as text, which every format that holds text can hold."""
+    if not isinstance(table, ColumnarTable | ValueTable):
+        return table
+    kinds = zip(table.names, table.kinds, strict=True)
+    return table.with_texts(name for name, kind in kinds if kind in (LOCAL, ZONED))
+
+
+def _names(table: Any, options: DataOptions) -> tuple[str, ...]:
+    """Return the columns to write; those of sparse rows cannot be chosen."""
+    if not isinstance(table, SvmlightFile):
+        return (
+            ColumnSelection(columns=options.columns or None, drop=options.drop).layout(table).names
+        )
+    if options.columns or options.drop or options.categorical:
+        raise ValueError(
+            "The columns of svmlight files have no names to choose by. Leave --columns, --drop and "
+            "--categorical out."
+        )
+    return ()
+
+
+def _chunks(tables: list[Any], names: tuple[str, ...]) -> Iterator[Chunk | SparseChunk]:
     for table in tables:
         if not isinstance(table, SvmlightFile) and table.names != tables[0].names:
             raise ValueError(
                 f"All files must have the same columns; {table.name} differs from {tables[0].name}."
             )
-        yield from table.chunks()
+        yield from table.chunks() if isinstance(table, SvmlightFile) else table.chunks(names)
 
 
 def _count(chunk: Chunk | SparseChunk, record: dict[str, Any], on_error: str) -> None:
     if chunk.n_bad > 0 and on_error == "raise":
-        raise ValueError(f"{chunk.bad[0]} --on-error skip leaves such rows out.")
+        raise ValueError(
+            f"{chunk.bad[0]} Correct the row, or leave such rows out: on_error='skip'."
+        )
     record["rows"] += len(chunk)
     record["skipped_rows"] += chunk.n_bad
 
 
-def _columns(chunk: Chunk | SparseChunk, table: Any, width: int) -> Columns:
+def _columns(chunk: Chunk | SparseChunk, names: tuple[str, ...], width: int) -> Columns:
     """Return the columns by name, in the order of the file; sparse rows have `width` columns."""
     if isinstance(chunk, SparseChunk):
         rows = chunk.matrix(width).toarray()
         return {"target": chunk.labels} | {f"{k}": rows[:, k] for k in range(width)}
     numbers = dict(zip(chunk.number_names, chunk.numbers.T, strict=True))
-    texts = {n: _texts(c) for n, c in zip(chunk.text_names, chunk.texts, strict=True)}
+    texts = {n: c.words() for n, c in zip(chunk.text_names, chunk.texts, strict=True)}
     cells = numbers | texts
-    return {name: cells[name] for name in table.names if name in cells}
+    return {name: cells[name] for name in names}
 
 
 def _width(tables: list[Any]) -> int:
@@ -79,11 +111,6 @@ def _width(tables: list[Any]) -> int:
     return int(width)
 
 
-def _texts(coded: Coded) -> NDArray[Any]:
-    words = np.array([*coded.vocabulary, None], object)
-    return words[coded.codes]
-
-
 def _for_output(columns: Columns, out: str) -> Columns:
     """Return columns with integers in place of whole floats, if the file is text."""
     binary = out != "-" and Path(out).suffix.lower() != ".csv"
@@ -96,15 +123,16 @@ def _whole(column: NDArray[Any]) -> NDArray[Any]:
     return column.astype(np.int64) if (column == np.rint(column)).all() else column
 
 
-def _with_label(columns: Columns, chunk: Any, target: tuple[str, ...]) -> Columns:
-    if isinstance(chunk, SparseChunk):
-        return columns
+def _with_label(columns: Columns, target: tuple[str, ...]) -> Columns:
     if len(target) != 1 or target[0] not in columns:
         raise ValueError(
             f"The svmlight format has one label a row: give --target, one of {', '.join(columns)}."
         )
     text = [name for name, column in columns.items() if column.dtype == object]
     if text:
-        raise ValueError(f"The svmlight format holds numbers, but {text[0]} holds text.")
+        raise ValueError(
+            f"The svmlight format holds numbers, but {text[0]!r} holds text. Leave it out: "
+            f"drop={text[:1]}."
+        )
     others = {name: column for name, column in columns.items() if name != target[0]}
     return {target[0]: columns[target[0]]} | others

@@ -14,7 +14,7 @@ from bochner import (
     KernelNoveltyDetector,
     KernelQuantileRegressor,
 )
-from bochner.data import Batch, FileSource, as_source
+from bochner.data import Batch, DataSource, as_source
 from bochner.report import LabelPredictions, NumberPredictions, QuantilePredictions
 
 ROWS = 65_536  # at a time
@@ -30,7 +30,7 @@ class EvaluationResult:
     rows: int
 
 
-def evaluate_model(model: Any, source: FileSource) -> EvaluationResult:
+def evaluate_model(model: Any, source: DataSource) -> EvaluationResult:
     """Return predictions and scores on a source with targets."""
     if isinstance(model, KernelNoveltyDetector):
         return _novelty(model, source)
@@ -51,7 +51,7 @@ def _predicted(model: Any, batch: Batch) -> dict[str, Any]:
     rows = as_source(batch.X)
     found = {"truth": batch.y, "weight": batch.weight}
     if isinstance(model, KernelGaussianProcess):
-        mean, deviation = model.predict(rows, return_std=True)
+        mean, deviation = model.predict(rows, return_std=True, noise=True)
         return found | {"predicted": mean, "deviation": deviation}
     found["predicted"] = model.predict(rows)
     if isinstance(model, KernelClassifier) and hasattr(model, "predict_proba"):
@@ -78,7 +78,7 @@ def _kind(model: Any, columns: dict[str, Any]) -> Any:
     return NumberPredictions(truth.ravel(), predicted.ravel(), flat, weight)
 
 
-def _novelty(model: Any, source: FileSource) -> EvaluationResult:
+def _novelty(model: Any, source: DataSource) -> EvaluationResult:
     """Return the share of rows outside and, with a binary target, the area under the ROC curve.
 
     Novel is the rarer value of the target, or -1 if the values are -1 and 1.

@@ -15,25 +15,20 @@ import typer
 
 import bochner
 from bochner.callbacks import Callback, Progress, ProgressBar
-from bochner.cli.names import Task
-from bochner.cli.screen import INTERRUPTED, Screen
+from bochner.cli.names import ESTIMATORS, Task
+from bochner.cli.screen import INTERRUPTED, Screen, in_command_words
 from bochner.cli.work.evaluation import evaluate_model
 from bochner.cli.work.reading import DataOptions, require_files
 from bochner.data import FileSource, Schema, Split
-from bochner.wording import amount, duration
+from bochner.data.files.formats.chunk import quoted
+from bochner.wording import amount, did_you_mean, duration
 
 MOST_CLASSES = 50  # integer targets with more values mean regression
 ROWS = 65_536  # in a batch
 READY = "Preparing: scales, features, held-out rows ..."
+FEWEST_ROWS_A_LABEL = 2
 # A resumed fit may change these parameters: they limit resources and do not define the model.
 FREE = ("max_seconds", "memory_budget", "n_jobs")
-ESTIMATORS = {
-    Task.CLASSIFICATION: "KernelClassifier",
-    Task.REGRESSION: "KernelRegressor",
-    Task.QUANTILES: "KernelQuantileRegressor",
-    Task.GAUSSIAN_PROCESS: "KernelGaussianProcess",
-    Task.NOVELTY: "KernelNoveltyDetector",
-}
 
 
 @dataclass(frozen=True)
@@ -52,9 +47,13 @@ def choose_task(asked: Task, source: FileSource, quantiles: tuple[float, ...] | 
     if quantiles is not None:
         return TaskChoice(_suitable(Task.QUANTILES, source), "given by --quantiles")
     if schema.target_kind == "none":
-        return TaskChoice(Task.NOVELTY, "there is no --target")
+        raise ValueError(
+            "Which column is to be predicted? Give --target NAME, one of "
+            f"{quoted(schema.names)}; or --task novelty to learn what is usual, without a target."
+        )
     name = ", ".join(schema.targets)
     if schema.target_kind == "label":
+        _refuse_names(source)
         return TaskChoice(Task.CLASSIFICATION, f"{name} holds text")
     if schema.flat and schema.whole and (count := _distinct(source)) <= MOST_CLASSES:
         why = f"{name} has {count} distinct integers; --task regression predicts them as numbers"
@@ -62,13 +61,28 @@ def choose_task(asked: Task, source: FileSource, quantiles: tuple[float, ...] | 
     return TaskChoice(Task.REGRESSION, f"{name} holds numbers")
 
 
+def _refuse_names(source: FileSource) -> None:
+    """Refuse a target of text with nearly as many labels as rows."""
+    labels, rows = len(source.schema.labels or ()), source.n_rows
+    if rows is not None and labels > MOST_CLASSES and labels * FEWEST_ROWS_A_LABEL > rows:
+        raise ValueError(
+            f"{source.schema.targets[0]} holds text, and {labels:,} different ones in {rows:,} "
+            "rows: these are names or numbers in another notation rather than classes. Give "
+            "another --target, or --task classification if each is a class."
+        )
+
+
 def _suitable(task: Task, source: FileSource) -> Task:
     kind = source.schema.target_kind
     if kind == "none" and task is not Task.NOVELTY:
-        raise ValueError(f"--task {task} needs a column to predict: give --target NAME.")
+        raise ValueError(
+            f"--task {task} needs a column to predict: give --target NAME, one of "
+            f"{quoted(source.schema.names)}."
+        )
     if kind == "label" and task not in (Task.CLASSIFICATION, Task.NOVELTY):
         raise ValueError(
-            f"--task {task} needs a target of numbers, but {source.schema.targets[0]} holds text."
+            f"--task {task} needs a target of numbers, but {source.schema.targets[0]!r} holds "
+            "text. Give another --target, or --task classification."
         )
     return task
 
@@ -92,9 +106,21 @@ def make_estimator(task: Task, parameters: dict[str, Any]) -> Any:
             raise ValueError(
                 f"{type(model).__name__}, which is for --task {task}, has no parameter {name!r}; "
                 f"it has {', '.join(n for n in known if '__' not in n)}."
+                f"{did_you_mean(name, known)}"
             )
         model.set_params(**{name: value})
     return model
+
+
+def require_settings(parameters: dict[str, Any]) -> None:
+    """Raise for a parameter that no estimator has, before any file is read."""
+    known = {name for kind in ESTIMATORS.values() for name in getattr(bochner, kind)().get_params()}
+    for name in parameters:
+        if name.partition("__")[0] not in known:
+            raise ValueError(
+                f"--set {name}: no estimator has this parameter.{did_you_mean(name, known)} "
+                f"Parameters are {', '.join(sorted(repr(n) for n in known if '__' not in n))}."
+            )
 
 
 @contextmanager
@@ -136,10 +162,15 @@ class FitCommand:
     def run(self, screen: Screen) -> None:
         """Read the files, train, save and test the model, and print the result."""
         began = perf_counter()
+        require_settings(self.parameters)
         if self.test > 0:
             require_files(self.data, "--test")
         unfinished = self._unfinished(screen)
-        source = self._open("train", screen)
+        try:
+            source = self._open("train", screen)
+        except KeyboardInterrupt:
+            text = f"interrupted while the rows were read; {self._nothing_kept}"
+            raise screen.error(text, INTERRUPTED) from None
         choice = choose_task(self.task, source, self.parameters.get("quantiles"))
         screen.note(f"{_size(source)}. Task: {choice.task} ({choice.why}).")
         model = self._model(choice, unfinished)
@@ -188,9 +219,10 @@ class FitCommand:
         if not self.checkpoint.exists():
             screen.note(f"There is no checkpoint {self.checkpoint}: this is a new fit.")
             return None
-        before = bochner.read_header(self.checkpoint).summary.get("settings")
+        before = bochner.read_header(self.checkpoint).summary.get("settings") or {}
+        before = DataOptions().settings() | before  # an earlier version had fewer options
         if before != self.settings:
-            changed = [k for k in self.settings if (before or {}).get(k) != self.settings[k]]
+            changed = [k for k in self.settings if before.get(k) != self.settings[k]]
             raise ValueError(
                 f"--resume needs the options of the run that was interrupted; these differ: "
                 f"{', '.join(changed)}. Give the same ones, or leave --resume out to start again."
@@ -209,17 +241,33 @@ class FitCommand:
         if not isinstance(model, bochner.KernelGaussianProcess):  # has no checkpoints
             settings = {"settings": self.settings}
             checkpoints = [bochner.Checkpoint(self.checkpoint, self.checkpoint_every, settings)]
+        before = self._checkpoint_time
         try:
             with progress_callbacks(screen, self.parameters.get("max_seconds")) as callbacks:
                 model.set_params(callbacks=[*callbacks, *checkpoints])
                 model.fit(source)
         except KeyboardInterrupt:
-            raise self._interrupted(screen) from None
+            raise self._interrupted(screen, before) from None
         model.set_params(callbacks=None)
 
-    def _interrupted(self, screen: Screen) -> typer.Exit:
-        if not self.checkpoint.exists():
-            return screen.error("interrupted before anything was learned.", INTERRUPTED)
+    @property
+    def _checkpoint_time(self) -> int | None:
+        """When the checkpoint was written, None if there is none."""
+        return self.checkpoint.stat().st_mtime_ns if self.checkpoint.exists() else None
+
+    @property
+    def _nothing_kept(self) -> str:
+        """What is left of a fit that was interrupted before it could keep anything."""
+        text = f"nothing was kept, and {self.out} was not written."
+        if self.checkpoint.exists():
+            text += f" {self.checkpoint} of an earlier run is as it was."
+        return text
+
+    def _interrupted(self, screen: Screen, before: int | None) -> typer.Exit:
+        now = self._checkpoint_time
+        if now is None or (now == before and not self.resume):
+            text = f"interrupted before the first checkpoint; {self._nothing_kept}"
+            return screen.error(text, INTERRUPTED)
         return screen.error(
             f"interrupted. What was learned is in {self.checkpoint}; continue by the same command "
             "with --resume.",
@@ -231,7 +279,9 @@ class FitCommand:
             with closing(self._open("test", screen, schema)) as source:
                 return evaluate_model(model, source).scores
         except ValueError as error:
-            raise ValueError(f"{self.out} was saved, but not tested. {error}") from error
+            raise ValueError(
+                f"{self.out} was saved, but not tested. {in_command_words(error)}"
+            ) from error
         except KeyboardInterrupt:
             text = f"interrupted; {self.out} was saved, but not tested."
             raise screen.error(text, INTERRUPTED) from None
@@ -250,11 +300,12 @@ class FitCommand:
 
     def _result(self, model: Any, summary: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         size = self.out.stat().st_size
+        reason = model.__dict__.get("stopped_because_")
         record = summary | {
             "model": str(self.out),
             "bytes": size,
             "estimator": type(model).__name__,
-            "stopped_because": model.__dict__.get("stopped_because_"),
+            "stopped_because": None if reason is None else in_command_words(reason),
             "plan": str(model.plan_) if "plan_" in model.__dict__ else None,
         }
         scores = "; ".join(f"{name} {value:.4g}" for name, value in summary["scores"].items())

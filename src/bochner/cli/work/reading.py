@@ -12,28 +12,66 @@ from bochner.cli.screen import Screen
 from bochner.data import FileSource, ReadingProgress, Schema, Split, open_source
 from bochner.data.files.formats.dialect import UNNAMED
 from bochner.data.files.formats.paths import Format
-from bochner.data.files.open_source import Keep, OnError
+from bochner.data.files.formats.tables import DecimalMark, TableOptions
+from bochner.data.files.open_source import Keep, MissingTarget, OnError
 from bochner.data.files.schema.schema import Missing
+from bochner.data.transforms.times import ZONED, of_parts
 from bochner.estimators.inputs.schemas import schema_of
 from bochner.persist import Header
 from bochner.wording import amount
 
 MOST_SHOWN = 3  # malformed rows
+MOST_NAMED = 5  # columns
+UTC = " in Coordinated Universal Time"
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """The options about the text of files, which all commands have."""
+
+    on_error: OnError = "raise"
+    format: Format | None = None
+    header: bool | Literal["auto"] = "auto"
+    delimiter: str = "auto"
+    decimal: DecimalMark = "auto"
+    encoding: str | None = None
+    zero_based: bool | Literal["auto"] = "auto"
+
+    @staticmethod
+    def of(
+        on_error: Any, format: Any, header: Any, delimiter: str, decimal: Any,
+        encoding: str | None, zero_based: Any,
+    ) -> ReadingOptions:  # fmt: skip
+        """Return the record of options as the command line gives them."""
+        return ReadingOptions(
+            on_error.literal,
+            None if format is None else format.literal,
+            header.literal,
+            delimiter,
+            decimal.literal,
+            encoding,
+            zero_based.literal,
+        )
+
+    def for_tables(self) -> TableOptions:
+        """Return the options for tables that are read without a schema."""
+        base = None if self.zero_based == "auto" else self.zero_based
+        decimal = "." if self.decimal == "auto" else self.decimal
+        return TableOptions((), self.header, self.delimiter, decimal, self.encoding, base)
 
 
 @dataclass(frozen=True)
 class DataOptions:
-    """The options about data: columns, missing numbers, malformed rows, format."""
+    """The options about data: columns, missing cells, and how files are read."""
 
     target: tuple[str, ...] = ()
     weight: str | None = None
     columns: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
-    missing: Missing = "refuse"
-    on_error: OnError = "raise"
-    format: Format | None = None
-    header: bool | Literal["auto"] = "auto"
+    missing: Missing = "own"
+    missing_target: MissingTarget = "refuse"
+    reading: ReadingOptions = ReadingOptions()
 
     def open(
         self,
@@ -52,11 +90,14 @@ class DataOptions:
             source = open_source(
                 data, _one_or_several(self.target), self.weight,
                 columns=self.columns or None, drop=self.drop, categorical=self.categorical,
-                missing=self.missing, on_error=self.on_error, format=self.format,
-                header=self.header, split=split, memory=memory, schema=schema, progress=bar,
+                missing=self.missing, missing_target=self.missing_target, split=split,
+                memory=memory, schema=schema, progress=bar, **vars(self.reading),
             )  # fmt: skip
         report_skipped(source, screen)
+        report_missing(source, screen)
         report_unnamed(source, screen)
+        if schema is None:
+            report_times(source.schema, screen)
         return source
 
     @staticmethod
@@ -66,11 +107,10 @@ class DataOptions:
         columns: list[str] | None,
         drop: list[str] | None,
         categorical: list[str] | None,
-        *,
         missing: Any,
-        on_error: Any,
-        format: Any,
-        header: Any,
+        missing_target: Any,
+        *,
+        reading: ReadingOptions,
     ) -> DataOptions:
         """Return the record of options as the command line gives them."""
         return DataOptions(
@@ -79,32 +119,34 @@ class DataOptions:
             split_names(columns),
             split_names(drop),
             split_names(categorical),
-            missing.value,
-            on_error.value,
-            None if format is None else format.value,
-            header.literal,
+            missing.literal,
+            missing_target.literal,
+            reading,
         )
 
     def settings(self) -> dict[str, Any]:
         """Return the options that a resumed run must share with the first."""
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+        given = asdict(self)
+        flat = given | given.pop("reading")
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in flat.items()}
 
 
 def open_with_schema(
     data: list[str],
     schema: Schema,
     screen: Screen,
+    reading: ReadingOptions,
     *,
     keep: Keep,
-    on_error: OnError = "raise",
-    format: Format | None = None,
+    missing_target: MissingTarget = "refuse",
     split: Split | None = None,
+    carried: tuple[str, ...] = (),
 ) -> FileSource:
     """Open new files with the schema of a model."""
     with ReadingBar(screen) as bar:
         return open_source(
-            data, schema=schema, keep=keep, on_error=on_error, format=format, split=split,
-            progress=bar,
+            data, schema=schema, keep=keep, missing_target=missing_target, split=split,
+            carried=carried, progress=bar, **vars(reading),
         )  # fmt: skip
 
 
@@ -118,12 +160,25 @@ def require_files(data: list[str], purpose: str) -> None:
 
 
 def report_skipped(source: FileSource, screen: Screen) -> None:
-    """Print the number of malformed rows, and the first of them."""
+    """Print the numbers of malformed rows, with the first of them, and of rows without a target."""
     skipped = source.skipped
     if skipped.count > 0:
         screen.note(f"Skipped {skipped.count:,} malformed row(s):")
         for sentence in skipped.first[:MOST_SHOWN]:
             screen.note(f"  {sentence}")
+    if source.missing_targets > 0:
+        screen.note(f"Skipped {source.missing_targets:,} row(s) without a target.")
+
+
+def report_missing(source: FileSource, screen: Screen) -> None:
+    """Print which columns have missing cells, and what replaces them."""
+    counts = [f"{name} ({count:,})" for name, count in source.missing_cells.items()]
+    if counts:
+        more = f" and {len(counts) - MOST_NAMED} more columns" if len(counts) > MOST_NAMED else ""
+        screen.note(
+            f"Missing cells in {', '.join(counts[:MOST_NAMED])}{more}; what replaces them: "
+            f"--missing {source.schema.missing}."
+        )
 
 
 def report_unnamed(source: FileSource, screen: Screen) -> None:
@@ -133,6 +188,17 @@ def report_unnamed(source: FileSource, screen: Screen) -> None:
             screen.note(
                 f"A column without a name is called {name!r}; --drop '{name}' leaves it out."
             )
+
+
+def report_times(schema: Schema, screen: Screen) -> None:
+    """Print what each column of dates or times becomes."""
+    for name, parts in of_parts(schema.names, schema.parts).items():
+        first, *cycles = parts
+        also = f", with {', '.join(cycles)}" if cycles else ""
+        screen.note(
+            f"Dates in {name!r} become years since 1970{UTC if first == ZONED else ''}{also}; "
+            f"--categorical '{name}' makes dates written as text categories."
+        )
 
 
 def _one_or_several(target: tuple[str, ...]) -> Any:
@@ -196,6 +262,12 @@ class LoadedModel:
         """Return the schema with other target columns, or the model's own if none are given."""
         if not target:
             return self.schema
+        learned = [name for name in target if name in self.schema.names]
+        if learned:
+            raise ValueError(
+                f"The model predicts from the column {learned[0]!r}, so it cannot be compared with "
+                "its predictions. Give another --target."
+            )
         labels = self.header.labels
         text = labels is not None and all(isinstance(label, str) for label in labels)
         kind = tuple(labels) if text and labels is not None else None
@@ -220,7 +292,7 @@ def load_model(path: Path) -> LoadedModel:
     model = load(path)
     if not hasattr(model, "predict") or not header.columns:
         raise ValueError(
-            f"{path} holds a {header.model}, which has no predictions; the command line takes "
-            "models that `bochner fit` writes."
+            f"{path} holds a {header.model}; the command line takes estimators with predictions, "
+            "as `bochner fit` writes them."
         )
     return LoadedModel(model, header, schema_of(model))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
@@ -14,10 +15,13 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.data.files.formats.parquet import pyarrow
+from bochner.data.files.formats.arrow import pyarrow
 from bochner.replacing import replacing
 
 Columns = dict[str, NDArray[Any]]
+# What spreadsheets evaluate: OWASP, CSV injection; blanks before it do not protect.
+FORMULA = re.compile(r"[ \u00a0]*[=+\-@\t\r\n＝＋－＠]")
+NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
 NO_ROWS = "There are no rows to write: the data have none. Nothing was written."
 
 
@@ -57,19 +61,31 @@ class TableWriter(ABC):
 
 
 class CsvWriter(TableWriter):
-    """CSV with a header row; numbers are written with all digits that a reader needs."""
+    """CSV with a header row; numbers are written with all digits that a reader needs.
+
+    `safe` puts an apostrophe before text that a spreadsheet would evaluate.
+    """
 
     has_header = False
+    safe = False
 
     def write(self, columns: Columns) -> None:
         """Add some rows."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         if not self.has_header:
-            writer.writerow(columns)
+            writer.writerow(map(self._text, columns))
             self.has_header = True
-        writer.writerows(zip(*(_cells(column) for column in columns.values()), strict=True))
+        cells = (self._safe(_cells(column)) for column in columns.values())
+        writer.writerows(zip(*cells, strict=True))
         self.file.write(text.getvalue().encode())
+
+    def _safe(self, cells: list[Any]) -> list[Any]:
+        return list(map(self._text, cells)) if self.safe else cells
+
+    def _text(self, cell: Any) -> Any:
+        evaluated = self.safe and isinstance(cell, str) and FORMULA.match(cell)
+        return f"'{cell}" if evaluated and not NUMBER.fullmatch(cell) else cell
 
     def finish(self) -> None:
         """Raise if there are no rows."""
@@ -78,6 +94,7 @@ class CsvWriter(TableWriter):
 
 
 def _cells(column: NDArray[Any]) -> list[Any]:
+    """Return Python values; numbers in single precision as text of as few digits as they need."""
     cells = column.astype(str) if column.dtype == np.float32 else column
     if column.dtype.kind == "f" and np.isnan(column).any():
         return np.where(np.isnan(column), "", cells.astype(object)).tolist()  # type: ignore[no-any-return]
@@ -183,11 +200,19 @@ SPARSE: dict[str, type[TableWriter]] = {
 }
 
 
-def table_writer(path: str, kinds: dict[str, type[TableWriter]] = TABLES) -> TableWriter:
-    """Return the writer for the suffix of a path; "-" is standard output."""
-    if path == "-":
-        return CsvWriter(nullcontext(sys.stdout.buffer))
-    kind = kinds.get(Path(path).suffix.lower())
+def table_writer(
+    path: str, kinds: dict[str, type[TableWriter]] = TABLES, *, safe: bool = False
+) -> TableWriter:
+    """Return the writer for the suffix of a path; "-" is standard output.
+
+    `safe` is for CSV: text that a spreadsheet would evaluate gets an apostrophe.
+    """
+    kind = CsvWriter if path == "-" else kinds.get(Path(path).suffix.lower())
     if kind is None:
         raise ValueError(f"The file to write must end in {', '.join(kinds)}; got {path}.")
-    return kind(replacing(path))
+    if safe and kind is not CsvWriter:
+        raise ValueError(f"--safe-csv is for files that end in .csv; got {path}. Leave it out.")
+    writer = kind(nullcontext(sys.stdout.buffer) if path == "-" else replacing(path))
+    if isinstance(writer, CsvWriter):
+        writer.safe = safe
+    return writer

@@ -11,6 +11,7 @@ import numpy as np
 from bochner.compute.memory import memory_budget, release_freed
 from bochner.data.files.file_source import FileRows, FileSource, FileStream
 from bochner.data.files.formats.array_table import ArrayTable
+from bochner.data.files.formats.arrow import ColumnarTable
 from bochner.data.files.formats.csv import CsvFile
 from bochner.data.files.formats.paths import (
     STANDARD_INPUT,
@@ -21,7 +22,8 @@ from bochner.data.files.formats.paths import (
     format_of,
 )
 from bochner.data.files.formats.svmlight import find_index_base
-from bochner.data.files.formats.tables import Header, TableOptions, open_table
+from bochner.data.files.formats.tables import DecimalMark, Header, TableOptions, open_table
+from bochner.data.files.formats.value_table import ValueTable
 from bochner.data.files.parsing import SparseParsing, TableParsing
 from bochner.data.files.schema.first_pass import Progress, read_sparse, read_table
 from bochner.data.files.schema.layout import (
@@ -55,6 +57,7 @@ class ReadOptions:
     dtype: str | None
     memory: int
     progress: Progress | None
+    carried: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -96,6 +99,7 @@ def open_source(
     format: Format | None = None,
     header: Header = "auto",
     delimiter: str = "auto",
+    decimal: DecimalMark = "auto",
     encoding: str | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     keep: Keep = "auto",
@@ -103,6 +107,7 @@ def open_source(
     schema: Schema | None = None,
     dtype: Literal["float32", "float64"] | None = None,
     memory: int | str | None = None,
+    carried: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> FileSource:
     """Return the rows of files, which may be larger than the memory.
@@ -134,13 +139,15 @@ def open_source(
         counted (`missing_targets`).
     on_error : "raise" or "skip"
         Whether a malformed row is an error or is left out and counted (`skipped`).
-    format : "csv", "parquet", "svmlight", "npy" or "npz"
+    format : "csv", "parquet", "svmlight", "npy", "npz", "arrow", "jsonl" or "xlsx"
         Needed only if neither names nor first bytes of the files identify it.
     header : bool or "auto"
         Whether CSV files begin with names; "auto" decides by the first line.
     delimiter : str
         Between the fields of CSV files: one character, or "auto" for a comma, a semicolon, a tab
         or ``|``, whichever fits.
+    decimal : "auto", "." or ","
+        What begins the fraction of a number in CSV files; "auto": a point.
     encoding : str, optional
         The encoding of text files, such as "cp1252"; by default UTF-8, or UTF-16 where the first
         bytes show it.
@@ -154,11 +161,15 @@ def open_source(
     split : Split
         Read only the train or the test part of the rows.
     schema : Schema
-        The schema of the training data, to predict new rows: `model.schema_`.
+        The schema of the training data, to predict new rows: `model.schema_`. It also remembers
+        header, delimiter, decimal, encoding and zero_based, for those that are not given.
     dtype : "float32" or "float64"
         By default float32 if all columns of numbers have this type in the files.
     memory : int or str
         The memory budget, such as "1GB"; by default half of the free memory.
+    carried : sequence of str
+        Columns whose cells the parts of a `FileStream` hold beside the rows (`CarryingBatch`);
+        for a `schema` and keep="no".
     progress : callable
         Called during the first pass with a `ReadingProgress`.
 
@@ -178,19 +189,23 @@ def open_source(
     options = ReadOptions(
         missing or ("own" if schema is None else schema.missing), missing_target, on_error,
         keep, split, schema, dtype if schema is None else schema.dtype,
-        memory_budget(memory), progress,
+        memory_budget(memory), progress, tuple(carried),
     )  # fmt: skip
     selection = ColumnSelection(target, weight, columns, drop, categorical)
     files = find_files(paths)
     require_one_of("format", format, (None, *get_args(Format)))
     format = format or format_of(files)
+    require_one_of("decimal", decimal, get_args(DecimalMark))
     how = TableOptions(
-        _texts(selection, schema),
+        _texts(selection, schema, options.carried),
         schema.header if schema is not None and header == "auto" else header,
         delimiter,
+        "." if decimal == "auto" else decimal,
         encoding,
         _known_index_base(zero_based, schema),
     )
+    if schema is not None:
+        how = replace(how, **_remembered(schema, delimiter, decimal, encoding))
     stamps = tuple(Stamp.of(path) for path in files if path != STANDARD_INPUT)
     tables = tuple(open_table(path, format, how) for path in files)
     if options.keep == "no" and schema is None and any(table.once for table in tables):
@@ -199,15 +214,30 @@ def open_source(
             "files. Leave keep='auto'."
         )
     opened = _sparse if format == "svmlight" else _table
-    return opened(tables, stamps, options, selection)
+    return opened(tables, stamps, options, selection, how)
 
 
-def _texts(selection: ColumnSelection, schema: Schema | None) -> tuple[str, ...]:
+def _texts(
+    selection: ColumnSelection, schema: Schema | None, carried: tuple[str, ...]
+) -> tuple[str, ...]:
     """Return the columns that are text even if they look like numbers."""
     if schema is None:
         return tuple(str(name) for name in selection.categorical)
     labels = () if schema.labels is None else schema.targets
-    return (*(schema.names[place] for place in schema.categorical), *labels)
+    others = (name for name in carried if name not in (*schema.names, *schema.targets))
+    texts = (schema.names[place] for place in schema.categorical)
+    return (*texts, *labels, *schema.times, *others)
+
+
+def _remembered(
+    schema: Schema, delimiter: str, decimal: str, encoding: str | None
+) -> dict[str, Any]:
+    """Return how the text of the fit was written, as far as the user does not say it anew."""
+    return {
+        "delimiter": schema.delimiter if delimiter == "auto" else delimiter,
+        "decimal": schema.decimal if decimal == "auto" else decimal,
+        "encoding": schema.encoding if encoding is None else encoding,
+    }
 
 
 def _known_index_base(given: bool | Literal["auto"], schema: Schema | None) -> bool | None:
@@ -222,18 +252,20 @@ def _table(
     stamps: tuple[Stamp, ...],
     options: ReadOptions,
     selection: ColumnSelection,
+    how: TableOptions,
 ) -> FileSource:
     first, schema = tables[0], options.schema
     if isinstance(first, ArrayTable):
         selection = selection.with_array_roles(first)
     layout = selection.layout(first) if schema is None else layout_from_schema(schema, first)
-    tables = tuple(
-        table.with_texts(layout.texts) if isinstance(table, CsvFile) else table for table in tables
-    )
+    if options.carried:
+        layout = layout.with_carried(options.carried, first)
+    tables = tuple(_with_texts(table, layout) for table in tables)
     for table in tables:
         require_kinds(layout, table)
-    dtype = np.dtype(options.dtype or _dtype(layout, tables))
-    parsing = TableParsing(tables, stamps, options.split, *options.skipping, layout, dtype)
+    # Single precision would keep only minutes of times.
+    dtype = np.dtype("float64" if layout.times else options.dtype or _dtype(layout, tables))
+    parsing = TableParsing(tables, stamps, options.split, *options.skipping, how, layout, dtype)
     if options.skips_first_pass:
         assert schema is not None
         return FileStream(parsing, replace(schema, missing=options.missing), None)
@@ -251,6 +283,14 @@ def _table(
     return FileRows(parsing, first_pass, store)
 
 
+def _with_texts(table: Any, layout: Layout) -> Any:
+    """Return the table with the layout's texts, which some formats would read as numbers."""
+    if isinstance(table, CsvFile):
+        return table.with_texts(layout.texts)
+    typed = isinstance(table, ColumnarTable | ValueTable)
+    return table.with_texts(layout.carried_only) if typed else table
+
+
 def _dtype(layout: Layout, tables: tuple[Any, ...]) -> str:
     numbers = set(layout.names) - layout.categorical
     single = bool(numbers) and all(numbers <= table.singles for table in tables)
@@ -262,8 +302,9 @@ def _sparse(
     stamps: tuple[Stamp, ...],
     options: ReadOptions,
     selection: ColumnSelection,
+    how: TableOptions,
 ) -> FileSource:
-    if selection != ColumnSelection():
+    if selection != ColumnSelection() or options.carried:
         raise ValueError(
             "The columns of svmlight files have no names to choose by, and the label that each "
             "line begins with is the target. Leave target, weight, columns, drop and categorical "
@@ -274,7 +315,7 @@ def _sparse(
         find_index_base(tables)
     dtype = np.dtype(options.dtype or "float64")
     width = None if schema is None else schema.n_columns
-    parsing = SparseParsing(tables, stamps, options.split, *options.skipping, width, dtype)
+    parsing = SparseParsing(tables, stamps, options.split, *options.skipping, how, width, dtype)
     if options.skips_first_pass:
         assert schema is not None
         return FileStream(parsing, schema, None)

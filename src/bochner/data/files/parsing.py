@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data.batch import Batch
-from bochner.data.files.formats.chunk import BadRow, Chunk, Coded, SparseChunk
+from bochner.data.files.formats.chunk import BadRow, Chunk, Coded, SparseChunk, quoted_cell
 from bochner.data.files.formats.parquet import ParquetTable
 from bochner.data.files.formats.paths import Stamp
+from bochner.data.files.formats.tables import TableOptions
 from bochner.data.files.schema.layout import Layout
 from bochner.data.files.schema.schema import Schema, Vocabulary
 from bochner.data.files.split import PartOrder, Split
+from bochner.data.transforms.times import days_of_text, expected_time, texts_of_days
 
 Vocabularies = dict[str, Vocabulary]
 SHOWN = 10
@@ -119,6 +121,21 @@ def _advice(column: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
+class CarryingBatch(Batch):
+    """A batch with cells of other columns of the file, as text, None where one is missing.
+
+    Columns that the batch itself needs as numbers are carried as numbers.
+    """
+
+    carried: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __getitem__(self, rows: Any) -> CarryingBatch:
+        part = super().__getitem__(rows)
+        carried = {name: cells[rows] for name, cells in self.carried.items()}
+        return CarryingBatch(part.X, part.y, part.index, part.weight, carried)
+
+
+@dataclass(frozen=True, eq=False)
 class Parsing(ABC):
     """Files, and how their rows become batches.
 
@@ -130,6 +147,7 @@ class Parsing(ABC):
     split: Split | None
     skips: bool
     skips_missing_targets: bool
+    how: TableOptions
 
     def tally(self) -> Tally:
         """Return the counts before a pass."""
@@ -200,8 +218,18 @@ class TableParsing(Parsing):
 
     def _chunks(self, table: Any, part: int) -> Iterator[Chunk]:
         if isinstance(table, ParquetTable):
-            return table.part(part, self.layout.wanted)
-        return table.chunks(self.layout.wanted)  # type: ignore[no-any-return]
+            chunks = table.part(part, self.layout.wanted)
+        else:
+            chunks = table.chunks(self.layout.wanted)
+        return map(self._with_days, chunks) if self.layout.times else chunks
+
+    def _with_days(self, chunk: Chunk) -> Chunk:
+        """Return the chunk with texts of times as days, too; infinity where they are malformed."""
+        names = tuple(name for name in chunk.text_names if name in self.layout.times)
+        texts = {name: chunk.texts[chunk.text_places[name]] for name in names}
+        days = [_days(cells, self.layout.times[name]) for name, cells in texts.items()]
+        numbers = np.column_stack([chunk.numbers, *days])
+        return replace(chunk, numbers=numbers, number_names=(*chunk.number_names, *names))
 
     def _valid(self, chunk: Chunk, file: str, tally: Tally) -> NDArray[np.bool_]:
         """Refuse values that overflow the dtype, and invalid targets and weights."""
@@ -243,6 +271,10 @@ class TableParsing(Parsing):
         found = "nothing" if np.isnan(cells[place]) else f"{cells[place]:g}"
         if name in self.layout.names and np.isfinite(cells[place]):
             expected = f"a number of at most {np.finfo(self.dtype).max:.2g}, as {self.dtype} has"
+        if name in self.layout.times and name in chunk.text_places:
+            expected = expected_time(self.layout.times[name])
+            text = chunk.texts[chunk.text_places[name]].words()[place]
+            found = quoted_cell(str(text).encode())
         row = BadRow(file, int(chunk.lines[place]), name, expected, found)
         tally.count_malformed([row], int(bad.sum()))
 
@@ -264,7 +296,19 @@ class TableParsing(Parsing):
             if missing.any():
                 line = int(chunk.lines[places[missing.argmax()]])
                 tally.count_missing(name, int(missing.sum()), file, line)
-        return Batch(X, self._targets(chunk, places, names), places, self._weight(chunk, places))
+        parts = X, self._targets(chunk, places, names), places, self._weight(chunk, places)
+        if not self.layout.carried:
+            return Batch(*parts)
+        return CarryingBatch(*parts, self._carried(chunk, places))
+
+    def _carried(self, chunk: Chunk, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        return {name: self._carried_cells(chunk, name)[places] for name in self.layout.carried}
+
+    def _carried_cells(self, chunk: Chunk, name: str) -> NDArray[Any]:
+        if name in chunk.text_places:
+            return chunk.texts[chunk.text_places[name]].words()
+        cells = chunk.numbers[:, chunk.number_places[name]]
+        return texts_of_days(cells) if name in self.layout.times else cells
 
     def _targets(
         self, chunk: Chunk, places: NDArray[np.int64], names: Vocabularies
@@ -329,9 +373,14 @@ class SparseParsing(Parsing):
 
 
 def _cells(chunk: Chunk, name: str) -> Any:
-    if name in chunk.number_names:
-        return chunk.numbers[:, chunk.number_names.index(name)]
-    return chunk.texts[chunk.text_names.index(name)]
+    if name in chunk.number_places:
+        return chunk.numbers[:, chunk.number_places[name]]
+    return chunk.texts[chunk.text_places[name]]
+
+
+def _days(cells: Coded, kind: str) -> NDArray[np.float64]:
+    days = [days_of_text(text, kind) for text in cells.vocabulary]
+    return np.array([*days, np.nan])[cells.codes]
 
 
 def _coded(cells: NDArray[np.float64] | Coded) -> Coded:

@@ -28,12 +28,14 @@ from bochner.validation import require_one_of
 class Moments:
     """Count, mean, scatter sum((x - mean)^2), minimum and maximum of each column, in float64.
 
+    For rows with weights, the count is their weight, and mean and scatter are weighted.
+
     Parts are merged by the update of Chan, Golub and LeVeque, "Updating formulae and a pairwise
     algorithm for computing sample variances" (1979), which avoids cancellation:
     scatter = scatter_a + scatter_b + delta^2 count_a count_b / count.
     """
 
-    count: int
+    count: float
     mean: NDArray[np.float64]
     scatter: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -41,9 +43,9 @@ class Moments:
     sparse: bool
 
     @staticmethod
-    def of(X: Rows) -> Moments:
-        """Return the moments of at least one row."""
-        return _of_sparse(X) if sp.issparse(X) else _of_dense(X)
+    def of(X: Rows, weight: NDArray[np.float64] | None = None) -> Moments:
+        """Return the moments of at least one row, of positive weight."""
+        return _of_sparse(X, weight) if sp.issparse(X) else _of_dense(X, weight)
 
     @staticmethod
     def learn(source: DataSource) -> Moments:
@@ -80,10 +82,12 @@ class MomentSums:
 
     def add(self, batch: Batch) -> None:
         """Merge the moments of a batch."""
+        if batch.weight is not None:
+            batch = batch[batch.weight > 0]
         if len(batch) == 0:
             return
         with np.errstate(over="ignore", invalid="ignore"):
-            new = Moments.of(batch.X)
+            new = Moments.of(batch.X, batch.weight)
             self._total = new if self._total is None else self._total.merge(new)
 
     def total(self) -> Moments:
@@ -93,14 +97,16 @@ class MomentSums:
         return self._total
 
 
-def _of_dense(X: Rows) -> Moments:
-    mean = X.mean(axis=0, dtype=np.float64)
+def _of_dense(X: Rows, weight: NDArray[np.float64] | None) -> Moments:
+    count = len(X) if weight is None else float(weight.sum())
+    mean = weighted_mean(X, weight)
     rest = X - mean
     # The mean of the residuals is the rounding error of the mean; it corrects the scatter.
-    error = rest.mean(axis=0)
-    scatter = np.einsum("ij,ij->j", rest, rest) - len(X) * error**2
+    error = weighted_mean(rest, weight)
+    heavy = rest if weight is None else weight[:, None] * rest
+    scatter = np.einsum("ij,ij->j", heavy, rest) - count * error**2
     return Moments(
-        len(X),
+        count,
         mean + error,
         np.maximum(scatter, 0.0),
         X.min(axis=0).astype(np.float64),
@@ -109,15 +115,25 @@ def _of_dense(X: Rows) -> Moments:
     )
 
 
-def _of_sparse(X: Rows) -> Moments:
+def weighted_mean(X: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the mean of dense rows in double precision, weighted if there are weights."""
+    if weight is None:
+        return np.asarray(np.mean(X, axis=0, dtype=np.float64))
+    return np.asarray(weight @ X / weight.sum())
+
+
+def _of_sparse(X: Rows, weight: NDArray[np.float64] | None) -> Moments:
     """Use the stored entries only; the zeros of a column add zeros * mean^2 to its scatter."""
     n_rows, n_columns = X.shape
     data = X.data.astype(np.float64)
-    mean = np.bincount(X.indices, data, n_columns) / n_rows
-    zeros = n_rows - np.bincount(X.indices, minlength=n_columns)
-    scatter = np.bincount(X.indices, (data - mean[X.indices]) ** 2, n_columns)
+    each = None if weight is None else np.repeat(weight, np.diff(X.indptr))
+    count = n_rows if weight is None else float(weight.sum())
+    mean = np.bincount(X.indices, data if each is None else each * data, n_columns) / count
+    zeros = count - np.bincount(X.indices, each, minlength=n_columns)
+    squares = (data - mean[X.indices]) ** 2
+    scatter = np.bincount(X.indices, squares if each is None else each * squares, n_columns)
     return Moments(
-        n_rows,
+        count,
         mean,
         scatter + zeros * mean**2,
         X.min(axis=0).toarray().ravel().astype(np.float64),
@@ -166,7 +182,7 @@ class Scaling(Transform, Validated):
         Parameters
         ----------
         source : DataSource
-            Weights are ignored.
+            Weights of rows count, those of 0 are left out.
         mode : "standard" or "range"
             "standard": mean 0 and standard deviation 1; sparse rows are divided by the standard
             deviation but not centred. "range": training rows lie in [0, 1]; sparse rows are

@@ -13,6 +13,7 @@ from bochner.features import (
     Centers,
     DenseBasis,
     FeatureMap,
+    Fourier,
     RandomBasis,
     has_map,
     map_name,
@@ -20,8 +21,8 @@ from bochner.features import (
 from bochner.features.binning.binning import most_entries
 from bochner.kernels import Kernel, Precomputed, ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, RoundedAbsolute, Smooth
-from bochner.solvers import CoordinateDescent, Direct, EigenPro, Solver
-from bochner.wording import amount, rough_duration
+from bochner.solvers import SMO, CoordinateDescent, Direct, EigenPro, Solver
+from bochner.wording import AdvisedError, amount, rough_duration
 
 # Measured on cores with AVX2, to compare methods by orders of magnitude; `max_seconds` limits the
 # time.
@@ -34,12 +35,20 @@ CACHED = 1.0  # of a cached value, with all outputs
 GRID_ENTRY = 25.0  # of a row in a grid: bin number and a few products
 FEATURE = 1.5  # of a feature and a row in a doubly stochastic step
 TRIAL_ENTRY = 20.0  # of a row in a grid: bin number and backfitting
+DUAL_PASS = 512.0  # variables that move in a pass of sequential minimal optimisation
+DUAL_ROUNDS = 5  # times that each variable is in a working set
+LEAVE_ONE_OUT = ((500, 200), (1_000, 40))  # rows and trials of a search, for two kernels
 EIGENPRO_PASSES, NYSTROEM_PASSES, SGD_STEPS, SEARCH_ROUNDS = 10, 12, 100, 20
 
 MOST_SECONDS = 120.0  # of an exact machine, if there is an approximate one
 FEW_ROWS = 3_000
 CENTERS = 5_000
 GRIDS = 64
+# Of a model file, as measured.
+FUNCTION_BYTES, NUMBER_BYTES, WEIGHT_BYTES = 28, 4, 16
+ROWS_A_BIN, MOST_BINS = 6, 20_000  # of one grid
+ENDLESS = 4_096  # random functions that a fit draws one after the other
+SMALL_MODEL = 1_000_000  # bytes, not worth a word
 WORTH = 0.2  # of the loss: for a smaller gain some rows are enough as centres
 
 
@@ -78,6 +87,15 @@ class Costs:
         matrix = n**2 * (MULTIPLY_DOUBLE * self.columns + 2 * PROFILE)
         return self._cost(matrix + MULTIPLY_DOUBLE * n**3 / 3, 16 * n**2)
 
+    def smo(self) -> Cost:
+        """Return the cost of passes that move each variable a few times, in double precision."""
+        n = float(self.rows)
+        value = MULTIPLY_DOUBLE * self.columns + 2 * PROFILE
+        passes = DUAL_ROUNDS * n / DUAL_PASS + DUAL_ROUNDS
+        computed = n**2 if 8 * n**2 <= self.memory else min(DUAL_PASS, n) * n * passes
+        work = value * computed + self.outputs * passes * min(DUAL_PASS, n) * n * 2 * CACHED
+        return self._cost(work, int(min(8 * n**2, self.memory)))
+
     def eigenpro(self) -> Cost:
         """Return the cost of passes with all rows as centres."""
         pairs = float(self.rows**2)
@@ -107,6 +125,21 @@ class Costs:
         entries = 16.0 * min(self.rows, 20_000)
         return self._cost(trials * entries * TRIAL_ENTRY, int(40 * entries))
 
+    def comparison(self, cells: int, rows: int) -> Cost:
+        """Return the cost of so many exact fits to a sample, of which a third is learned from."""
+        n = min(self.rows, rows) / 3
+        value = MULTIPLY_DOUBLE * self.columns + 2 * PROFILE
+        work = cells * (3 * n**2 * value + MULTIPLY_DOUBLE * n**3 / 3)
+        return self._cost(work, int(32 * n**2))
+
+    def search_few_rows(self) -> Cost:
+        """Return the cost of a search by leave-one-out errors: factors and derivatives of each."""
+        work = 0.0
+        for rows, trials in LEAVE_ONE_OUT:
+            n = float(min(self.rows, rows))
+            work += trials * n**2 * (2 * MULTIPLY_DOUBLE * n + 2 * PROFILE + self.columns)
+        return self._cost(work, int(64 * n**2))
+
     def doubly_stochastic(self) -> Cost:
         """Return the cost of a hundred steps, or of two passes if that is more."""
         steps = max(SGD_STEPS, 2 * self.rows // 16_384)
@@ -135,7 +168,7 @@ class PlanInputs:
     the kernel would treat columns of text as numbers; `gain` returns the relative decrease of the
     loss with four times as many centres, on a sample; `seconds`: the time limit of an exact
     machine; `scaled`: column scales are learned; `stops_early`: rows are held out; `given`: the
-    user has given the kernel.
+    user has given the kernel; `text`: the columns of text.
     """
 
     costs: Costs | None
@@ -148,6 +181,7 @@ class PlanInputs:
     scaled: bool = False
     stops_early: bool = False
     given: bool = False
+    text: tuple[int, ...] = ()
 
     @property
     def rows(self) -> int | None:
@@ -159,24 +193,18 @@ class PlanInputs:
         """Whether bins can represent the kernel, or choose another."""
         return not self.given or is_separable(self.kernel)
 
-    def require_features(self) -> None:
-        """Refuse a loss with kinks for kernels without random features: no solver takes both."""
-        if has_map(self.kernel):
-            return
-        raise ValueError(
-            f"The loss {self.loss.__name__} has kinks, which only the doubly stochastic solver "
-            f"takes, and that needs a kernel with random features; got {self.kernel!r}. Choose a "
-            "smooth loss, such as 'squared_hinge', or another kernel."
-        )
-
     def require_bins(self) -> None:
         """Refuse columns of text that the kernel treats as numbers, unless bins can replace it."""
         if self.suits_bins:
             return
-        raise ValueError(
-            f"This kernel treats columns of text as numbers: {self.kernel!r}. Restrict it to the "
-            "other columns, kernel.on([...]), with Delta().on([...]) for those of text, or give "
-            "kernel='laplacian', for which bins accept text."
+        laplacian = "kernel='laplacian', for which bins accept text."
+        raise AdvisedError(
+            f"This kernel treats columns of text as numbers: {self.kernel!r}. "
+            f"{'{columns}: text.' if self.text else ''}".strip(),
+            "Restrict it to the other columns, kernel.on([...]), with Delta().on([...]) for those "
+            f"of text, or give {laplacian}",
+            f"Leave them out by drop={{names}}, or give {laplacian}",
+            self.text,
         )
 
 
@@ -184,7 +212,9 @@ class PlanInputs:
 class Plan:
     """Features, solver and loss, the reason for them, and their expected cost.
 
-    `str(plan)` describes it in a paragraph.
+    `search` is the part of the cost that is for learning scales, a bandwidth or the kernel, None if
+    nothing is learned; `model_bytes` is the expected size of the model, None if the targets are not
+    known yet. `str(plan)` describes the plan in a paragraph.
     """
 
     features: Any
@@ -192,6 +222,8 @@ class Plan:
     why: str
     cost: Cost | None = None
     loss: Any = None
+    search: Cost | None = None
+    model_bytes: int | None = None
 
     @property
     def seconds(self) -> float:
@@ -202,10 +234,31 @@ class Plan:
         text = f"Solver {_named(self.solver)} on features {_named(self.features)}: {self.why}."
         if self.cost is None:
             return text
+        search = "" if self.search is None else ", the search included,"
         return (
-            f"{text} It is expected to take about {rough_duration(self.cost.seconds)} and "
-            f"{amount(max(self.cost.bytes, 1e6))} of memory beside the data."
+            f"{text} It is expected to take about {rough_duration(self.cost.seconds)}{search} and "
+            f"{amount(max(self.cost.bytes, 1e6))} of memory beside the data{self._model}."
         )
+
+    @property
+    def _model(self) -> str:
+        small = self.model_bytes is None or self.model_bytes < SMALL_MODEL
+        return "" if small else f"; the model takes about {amount(self.model_bytes)}"
+
+
+def expected_model(features: Any, costs: Costs, outputs: int) -> int:
+    """Return the expected number of bytes of a model: its functions with their weights."""
+    on: FeatureMap = FeatureMap.resolve(features)
+    functions, size = ENDLESS, FUNCTION_BYTES
+    if isinstance(on, Binning):
+        grids = on.grids if isinstance(on.grids, int) else GRIDS
+        functions = round(grids * min(costs.rows / ROWS_A_BIN, MOST_BINS))
+    elif isinstance(on, Centers):
+        functions = on.count(costs.rows)
+        size += NUMBER_BYTES * costs.columns
+    elif isinstance(on, Fourier) and on.size is not None:
+        functions = on.size
+    return functions * (size + WEIGHT_BYTES * outputs)
 
 
 def make_plan(features: Any, solver: Any, inputs: PlanInputs) -> Plan:
@@ -245,6 +298,8 @@ def _cost(features: Any, solver: Any, costs: Costs | None) -> Cost | None:
 def _cost_on_centers(centers: Centers, solver: Solver[Any], costs: Costs) -> Cost:
     if isinstance(solver, Direct):
         return costs.direct()
+    if isinstance(solver, SMO):
+        return costs.smo()
     if isinstance(solver, EigenPro) and centers.size is None and centers.given is None:
         return costs.eigenpro()
     return costs.nystroem(centers.count(costs.rows))
@@ -268,9 +323,13 @@ def _solver_for(features: FeatureMap, inputs: PlanInputs) -> Any:
         return "cg" if quadratic else "newton"
     if not isinstance(features, Centers):
         return "eigenpro"
-    if inputs.once or (features.size is None and not _few(inputs)):
+    if features.size is not None or features.given is not None:
+        return "eigenpro" if inputs.once else "nystroem"
+    if not smooth and not inputs.once:
+        return "smo"
+    if inputs.once or not _few(inputs):
         return "eigenpro"
-    return "direct" if features.size is None and quadratic else "nystroem"
+    return _exact_solver(inputs.loss)
 
 
 def _method(inputs: PlanInputs) -> Plan:
@@ -282,8 +341,7 @@ def _method(inputs: PlanInputs) -> Plan:
     if costs is None or inputs.once:
         return Plan(map_name(kernel), "dsg", "the rows are a stream, which is not stored")
     if not issubclass(inputs.loss, Smooth):
-        inputs.require_features()
-        return Plan(map_name(kernel), "dsg", "the loss has kinks", costs.doubly_stochastic())
+        return _on_kinks(inputs, costs)
     if _few(inputs):
         return _on_few_rows(inputs, costs)
     if is_random(kernel) and has_map(kernel):
@@ -301,6 +359,16 @@ def _method(inputs: PlanInputs) -> Plan:
     if costs.nystroem(CENTERS).seconds <= inputs.seconds:
         return Plan(Centers(CENTERS), "nystroem", many, costs.nystroem(CENTERS))
     return Plan("fourier", "dsg", many, costs.doubly_stochastic())
+
+
+def _on_kinks(inputs: PlanInputs, costs: Costs) -> Plan:
+    """Return the dual of all rows if it is fast enough or nothing else takes the kernel."""
+    kernel, exact = inputs.kernel, costs.smo()
+    why = "the loss has kinks, which the dual problem takes as they are"
+    if exact.seconds <= inputs.seconds or not has_map(kernel):
+        return Plan("centers", "smo", why, exact)
+    why = f"the loss has kinks, and {costs.rows:,} rows are too many for the dual problem"
+    return Plan(map_name(kernel), "dsg", why, costs.doubly_stochastic())
 
 
 def _on_values(inputs: PlanInputs, costs: Costs) -> Plan:
@@ -321,6 +389,10 @@ def _on_centers(inputs: PlanInputs, costs: Costs) -> Plan:
     """Return all rows as centres, or some if more would improve the loss little."""
     all_rows, some = costs.eigenpro(), costs.nystroem(CENTERS)
     if issubclass(inputs.loss, RoundedAbsolute):
+        exact = costs.smo()
+        if exact.seconds <= some.seconds:
+            why = "the loss has kinks, which the dual problem takes as they are"
+            return Plan("centers", "smo", why, exact)
         why = "the loss has kinks, which whole passes take better than single steps"
         return Plan(Centers(min(CENTERS, costs.rows)), "nystroem", why, some)
     if all_rows.seconds <= some.seconds:
@@ -341,9 +413,15 @@ def _few(inputs: PlanInputs) -> bool:
 
 def _on_few_rows(inputs: PlanInputs, costs: Costs) -> Plan:
     why = f"{costs.rows:,} rows are few enough for the exact machine"
-    if issubclass(inputs.loss, Quadratic):
-        return Plan("centers", "direct", why, costs.direct())
-    return Plan("centers", "nystroem", why, costs.nystroem(costs.rows))
+    solver = _exact_solver(inputs.loss)
+    return Plan("centers", solver, why, _cost("centers", solver, costs))
+
+
+def _exact_solver(loss: type[Any]) -> str:
+    """Return the solver for few rows, all of which are centres."""
+    if issubclass(loss, Quadratic):
+        return "direct"
+    return "smo" if issubclass(loss, RoundedAbsolute) else "nystroem"
 
 
 def _bins_fit(costs: Costs | None) -> bool:
@@ -356,8 +434,7 @@ def _on_bins(inputs: PlanInputs, why: str) -> Plan:
     costs = inputs.costs
     if costs is None:
         return Plan("binning", solver, why)
-    cost = costs.binning(GRIDS)
-    return Plan("binning", solver, why, cost + costs.search() if inputs.scaled else cost)
+    return Plan("binning", solver, why, costs.binning(GRIDS))
 
 
 def _named(component: Any) -> str:

@@ -12,21 +12,26 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.compute.blas import single_blas
+from bochner.compute.interruption import abandonable, after
 from bochner.data import Batch, DataSource, Scaling, Warping
-from bochner.estimators.automatic.plan import FEW_ROWS
+from bochner.data.weights import ChosenRows
+from bochner.estimators.automatic.plan import FEW_ROWS, Cost, Costs
 from bochner.estimators.automatic.settings import FitSettings, is_auto, is_binning
+from bochner.estimators.inputs.ranges import in_single_precision, refuse_vanishing
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import Labels, Targets
-from bochner.estimators.inputs.validation import in_single_precision
 from bochner.features import Centers, FeatureMap
 from bochner.features.feature_map import categories_of
 from bochner.kernels import ColumnScaled, Kernel, Laplacian
 from bochner.kernels.radial import Radial
-from bochner.losses import Loss, RoundedAbsolute, Smooth, Squared, deviations
+from bochner.losses import Loss, Quadratic, RoundedAbsolute, Smooth, Squared, deviations
 from bochner.losses.rounded_absolute import quantile_of
 from bochner.solvers import Solver
+from bochner.solvers.solver import RIDGE
 from bochner.tuning import Sample, Tuned, Tuning
-from bochner.tuning.exact import require_shift_invariant, search_kernel
+from bochner.tuning.exact import ROWS, require_shift_invariant, search_kernel
+from bochner.tuning.few_rows import FEWEST_ROWS as FEWEST_TO_TUNE
+from bochner.tuning.few_rows import FewRowsSearch
 from bochner.tuning.gradients import choose_kernel, tune_kernel
 from bochner.tuning.tuning import deadline
 from bochner.validation import seed_of
@@ -34,6 +39,9 @@ from bochner.validation import seed_of
 MANY_COLUMNS = 256  # for which a search takes long
 MOST_COLUMNS = 5_000
 BANDWIDTH_ROWS = 20_000
+# Of a fit's time limit: then kernels are no longer compared by exact fits.
+SHARE_OF_KERNELS = 0.5
+EXACT_FITS = 30  # in a comparison of kernels, about
 FURTHEST = 1.0  # deviation from the median, to which targets are clipped in a search
 MOST_NUMBERS = 50_000_000  # of a sample, for any memory budget, since scales depend on it
 
@@ -107,9 +115,33 @@ class KernelTuning:
 
     def run(self) -> TunedKernel | None:
         """Return the result of the search, None if nothing is learned."""
+        if self.tunes_few_rows:
+            return self._tune_few_rows()
         if self.learns_scales:
             return self._tune_scales()
         return self._tune_bandwidth() if self._chooses_bandwidth else None
+
+    def cost(self, costs: Costs | None) -> Cost | None:
+        """Return the expected cost of the search, None if there is none or rows are unknown."""
+        if costs is not None and self.tunes_few_rows:
+            return costs.search_few_rows()
+        if costs is None or not (self.learns_scales or self._chooses_bandwidth):
+            return None
+        given = self.settings.kernel
+        if _is_laplacian_without_bandwidth(given) or isinstance(given, Laplacian):
+            return costs.search()
+        kernels = costs.comparison(EXACT_FITS, ROWS)
+        return costs.search() + kernels if self.learns_scales else kernels
+
+    @property
+    def tunes_few_rows(self) -> bool:
+        """Whether kernel, scales and ridge are chosen by leave-one-out errors of all rows."""
+        rows = self.source.n_rows
+        few = rows is not None and FEWEST_TO_TUNE <= rows <= FEW_ROWS
+        quadratic = is_auto(self.settings.loss) or isinstance(
+            Loss.resolve(self.settings.loss), Quadratic
+        )
+        return few and self._every_auto and quadratic and self.source.n_columns <= MOST_COLUMNS
 
     @property
     def learns_scales(self) -> bool:
@@ -139,6 +171,27 @@ class KernelTuning:
             return False
         return every and rows is not None and rows > FEW_ROWS and not self.once
 
+    @property
+    def _every_auto(self) -> bool:
+        settings = self.settings
+        parts = (settings.kernel, settings.features, settings.solver, settings.scales)
+        held_out = Tuning.resolve(settings.tuning).held_out
+        single = isinstance(held_out, str) and held_out != "blocks"
+        return all(map(is_auto, parts)) and single and not self.once
+
+    def _tune_few_rows(self) -> TunedKernel | None:
+        """Choose a kernel, a scale for each column and a ridge by leave-one-out errors."""
+        began, settings = time.perf_counter(), self.settings
+        seed, tuning = seed_of(settings.random_state), Tuning.resolve(settings.tuning)
+        with single_blas():
+            sample = self._sample(tuning, seed)
+            if not sample.groups:
+                return None
+            ridge = None if is_auto(settings.alpha) else float(settings.alpha) * len(sample)
+            end = deadline(began, settings.max_seconds)
+            found = FewRowsSearch(sample, seed, end, ridge, settings.fit_intercept).run()
+        return TunedKernel(found.tuned, found.kernel, found.ridge, time.perf_counter() - began)
+
     def _tune_scales(self) -> TunedKernel:
         """Search for scales on a sample; choose kernel and ridge for them."""
         began, settings = time.perf_counter(), self.settings
@@ -150,20 +203,22 @@ class KernelTuning:
             sample = self._sample(tuning, seed)
             tuned = tuning.search(sample, seed, settings.max_seconds)
             late = time.perf_counter() > deadline(began, settings.max_seconds)
-            found = self._with_kernel(sample.warped(tuned.warping), tuned, seed, late)
+            found = self._without_comparison(tuned)
+            with abandonable(after(deadline(began, settings.max_seconds, SHARE_OF_KERNELS))):
+                found = self._with_kernel(sample.warped(tuned.warping), tuned, seed, late)
         return replace(found, seconds=time.perf_counter() - began)
 
-    def _tune_bandwidth(self) -> TunedKernel:
+    def _tune_bandwidth(self) -> TunedKernel | None:
         """Choose a kernel with its bandwidth and a ridge; gradients may scale columns for "auto".
 
         A given kernel keeps its scales. The bandwidth of a Laplacian is chosen with bins on many
-        rows, that of other kernels with exact machines on few rows.
+        rows, that of other kernels with exact machines on few rows. Where a time limit ends that,
+        the bandwidth is the median distance.
         """
         began, settings = time.perf_counter(), self.settings
         seed = seed_of(settings.random_state)
         tuning: Tuning = replace(Tuning.resolve(settings.tuning), warp=False)
-        given, laplacian = settings.kernel, isinstance(settings.kernel, Laplacian)
-        if not laplacian:
+        if not isinstance(settings.kernel, Laplacian):
             tuning = replace(tuning, rows=min(tuning.rows, BANDWIDTH_ROWS))
         with single_blas():
             sample = self._sample(tuning, seed)
@@ -171,18 +226,46 @@ class KernelTuning:
             scales = np.ones(columns)
             if are_given(settings.scales):
                 scales = given_scales(settings.scales, columns)
-            if is_auto(given):
-                best = choose_kernel(sample, scales, seed, tuning.linear_map)
-                return TunedKernel(None, best.kernel, best.ridge, time.perf_counter() - began)
             end = deadline(began, settings.max_seconds)
-            if laplacian:
-                bandwidth, ridge = tuning.bandwidth(sample, scales, seed, end)
-            else:
-                _refuse_categories(given, sample)
-                best = search_kernel(given, sample, scales, seed, end)
-                bandwidth, ridge = best.inner.bandwidth, best.ridge  # type: ignore[attr-defined]
-        kernel = scaled_kernel(replace(given, bandwidth=bandwidth), settings.scales)
-        return TunedKernel(None, kernel, ridge, time.perf_counter() - began)
+            last = deadline(began, settings.max_seconds, SHARE_OF_KERNELS)
+            found = self._median_bandwidth()
+            with abandonable(after(last)):
+                found = self._kernel_of_best_bandwidth(tuning, sample, scales, seed, end)
+        return None if found is None else replace(found, seconds=time.perf_counter() - began)
+
+    def _kernel_of_best_bandwidth(
+        self, tuning: Tuning, sample: Sample, scales: NDArray[np.float64], seed: int, end: float
+    ) -> TunedKernel:
+        given = self.settings.kernel
+        if is_auto(given):
+            best = choose_kernel(sample, scales, seed, tuning.linear_map)
+            return TunedKernel(None, best.kernel, best.ridge)
+        if isinstance(given, Laplacian):
+            bandwidth, ridge = tuning.bandwidth(sample, scales, seed, end)
+        else:
+            _refuse_categories(given, sample)
+            best = search_kernel(given, sample, scales, seed, end)
+            bandwidth, ridge = best.inner.bandwidth, best.ridge  # type: ignore[attr-defined]
+        kernel = scaled_kernel(replace(given, bandwidth=bandwidth), self.settings.scales)
+        return TunedKernel(None, kernel, ridge)
+
+    def _median_bandwidth(self) -> TunedKernel | None:
+        """Return a given kernel with the median distance as its bandwidth."""
+        given = self.settings.kernel
+        if is_auto(given):
+            return None
+        kernel = scaled_kernel(replace(given, bandwidth="median"), self.settings.scales)
+        return TunedKernel(None, kernel, RIDGE)
+
+    def _without_comparison(self, tuned: Tuned) -> TunedKernel:
+        """Return the kernel for the scales where there is no time to compare bandwidths."""
+        given = self.settings.kernel
+        if is_auto(given) or _is_laplacian_without_bandwidth(given):
+            return TunedKernel(tuned, ColumnScaled(Laplacian(1.0), tuned.scales), tuned.ridge)
+        kernel = self._given_kernel()
+        if has_auto_bandwidth(kernel):
+            kernel = replace(kernel, bandwidth="median")  # type: ignore[type-var]
+        return TunedKernel(tuned, scaled_kernel(kernel, tuned.scales), tuned.ridge)
 
     def _with_kernel(self, sample: Sample, tuned: Tuned, seed: int, late: bool) -> TunedKernel:
         """Return the kernel for the scales; if time is short, "auto" is the Laplacian."""
@@ -237,6 +320,7 @@ class KernelTuning:
         if settings.scale is not None:
             X = self.scaling().without(categorical).rows(X)
         X = in_single_precision(np.asarray(X.toarray() if sp.issparse(X) else X))
+        refuse_vanishing(X, "X")
         centers = settings.features
         given_centers = isinstance(centers, Centers) and centers.given is not None
         return Sample.of(
@@ -244,11 +328,18 @@ class KernelTuning:
             _without_outliers(coded) if self._is_robust else coded.targets,
             coded.weight,
             categorical=categorical,
-            held_out=tuning.groups(batch.index, source.n_rows),
+            held_out=self._groups(tuning, batch),
             seed=seed,
             warp=tuning.warp and not sp.issparse(batch.X) and not given_centers,
             classes=isinstance(targets, Labels),
         )
+
+    def _groups(self, tuning: Tuning, batch: Batch) -> Any:
+        """Return how rows are held out; groups are given for rows of weight 0, too."""
+        source = self.source
+        if isinstance(source, ChosenRows):
+            return tuning.groups(source.places[batch.index], source.source.n_rows)
+        return tuning.groups(batch.index, source.n_rows)
 
     @property
     def _is_robust(self) -> bool:

@@ -17,7 +17,7 @@ from bochner.features import Binning, FeatureMap
 from bochner.features.feature_map import categories_of, for_categories
 from bochner.kernels import Kernel
 from bochner.losses import Loss, deviations
-from bochner.solvers import AveragedGradient, Solver
+from bochner.solvers import SMO, AveragedGradient, Solver
 from bochner.stopping import MOST_PASSES, NoImprovement, Passes, Seconds, Solved, Stop, Tolerance
 
 EXPECTED_ERROR = 0.25  # of the variance, if no better estimate is known
@@ -42,11 +42,14 @@ def default_loss(loss: Any, solver: Any) -> Any:
     """Return the given loss, or for "auto" the default loss of labels for a solver.
 
     Solvers of whole passes minimise the squared loss, and probabilities are calibrated on held-out
-    rows; stochastic solvers minimise the likelihood itself.
+    rows; stochastic solvers minimise the likelihood itself. Sequential minimal optimisation is that
+    of support vector machines.
     """
     if not is_auto(loss):
         return loss
     chosen: Solver[Any] = Solver.resolve(solver)
+    if isinstance(chosen, SMO):
+        return "hinge"
     stochastic = chosen.tags.default_features == "fourier" or isinstance(chosen, AveragedGradient)
     return "softmax" if stochastic else "squared"
 

@@ -10,15 +10,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from bochner.callbacks import Callback, CheckpointCallback, History
+from bochner.callbacks import History
+from bochner.compute.interruption import abandonable, after
 from bochner.compute.pool import thread_count
 from bochner.data import ArraySource, Batch, DataSource, Scaling
 from bochner.data.statistics import RowStatistics
-from bochner.estimators.automatic.plan import Costs, Plan, PlanInputs, make_plan
+from bochner.estimators.automatic.plan import Costs, Plan, PlanInputs, expected_model, make_plan
 from bochner.estimators.automatic.scales import (
     KernelTuning,
     TunedKernel,
@@ -35,52 +37,44 @@ from bochner.estimators.automatic.settings import (
     text_taken_for_numbers,
     unscaled_columns,
 )
-from bochner.estimators.fitting.reporting import PassReporter, StopAsked
+from bochner.estimators.fitting.growing_fit import GrowingFit, copied_history
+from bochner.estimators.fitting.kink_width import follows_residuals
+from bochner.estimators.fitting.reporting import PassReporter
 from bochner.estimators.fitting.resume import (
-    has_row_functions,
     is_same_fit,
-    require_checkpoints,
     require_fixed_basis,
     require_same_rows,
     resumed,
+    streaming_plan,
+    takes_own_rows,
+    with_fixed_centers,
 )
 from bochner.estimators.fitting.setup import (
     FitRecord,
     Preparation,
     Setup,
-    TrainingData,
     alpha_for,
     fit_digest,
     holds_out,
     require_recipe,
 )
+from bochner.estimators.inputs.ranges import in_single_precision, refuse_vanishing
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets, require_classes
-from bochner.estimators.inputs.validation import (
-    in_single_precision,
-    require_scaled_rows,
-    require_square,
-)
-from bochner.features import Centers, FeatureMap, prepare
+from bochner.estimators.inputs.validation import require_scaled_rows, require_square
+from bochner.features import Basis, Centers, FeatureMap, prepare
 from bochner.kernels import Kernel, Precomputed
 from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import Backfitting, Solver
 from bochner.stopping import OnePass
-from bochner.training.loop import (
-    INTERRUPTED,
-    Solution,
-    Training,
-    best_expansion,
-    initial_training,
-    run,
-)
-from bochner.training.progress import Progress, Reason
+from bochner.training.interruption import interruptible
+from bochner.training.loop import INTERRUPTED, Training, run
 from bochner.validation import seed_of
 
-UNFINISHED = Reason("it has not ended", converged=False)
 NOMINAL_OUTPUTS = 4  # for expected times: the targets have not been read yet
 PILOT_ROWS, PILOT_SEED = 8_000, 0  # the same pilot for the same rows, whatever the seed of the fit
+PILOT_SHARE, CHOICE_SHARE = 0.2, 0.3  # of a time limit
 FEW_CENTERS, MANY_CENTERS = 500, 2_000
 
 
@@ -108,6 +102,8 @@ class Fit:
         Reports passes to scikit-learn's callbacks.
     model_of : callable or None
         Turns the record of an unfinished fit into a model, for checkpoints.
+    announce : callable or None
+        Called with the plan of a new fit before the first batch.
     """
 
     settings: FitSettings
@@ -120,6 +116,7 @@ class Fit:
     is_chunk: bool = False
     reporter: PassReporter = field(default_factory=PassReporter)
     model_of: Callable[[FitRecord], Any] | None = None
+    announce: Callable[[Plan], None] | None = None
 
     def run(self) -> FitRecord:
         """Fit until a stopping rule ends it."""
@@ -130,7 +127,7 @@ class Fit:
         same = previous is not None and is_same_fit(prepared, previous, self.source, settings)
         if previous is not None and previous.unfinished:
             require_same_rows(same)
-        if previous is not None and has_row_functions(setup.basis) and not same:
+        if previous is not None and takes_own_rows(setup) and not same:
             return replace(self, previous=None).run()  # other rows have other functions
         growing = GrowingFit(
             settings,
@@ -140,16 +137,27 @@ class Fit:
             began,
             self.reporter,
             self.model_of,
+            self.rows.total_weight,
         )
         ready = time.perf_counter() - began
         data = growing.training_data(setup)
-        training = None if previous is None else resumed(previous, solver, data.problem, same)
+        training = (
+            None
+            if previous is None
+            else resumed(previous, solver, data.problem, same, growing.coded)
+        )
         self.reporter.begin(settings.max_passes, setup.attributes)
         data, solution = growing.run(data, training, ready)
-        if solution.training.last_pass is None:
-            data = replace(data, setup=data.setup.calibrated(solution.expansion, data.held_out))
-        if solver.tags.keeps_best and data.held_out is not None and solution.reason.converged:
-            solution = growing.last_pass(data, solution)
+        solution, shift = growing.level_shift(data, solution)
+        with interruptible() as interrupted:  # what was learned is not lost
+            if solution.training.last_pass is None:
+                data = replace(data, setup=data.setup.calibrated(data, solution))
+            if growing.makes_last_pass(data, solution) and not interrupted.is_set():
+                solution = growing.last_pass(data, solution)
+            counted = data.setup_with_counts()
+        solution = replace(solution, expansion=solution.expansion.shifted(shift))
+        if interrupted.is_set():
+            solution = replace(solution, reason=INTERRUPTED)
         data.setup.basis.clear_cache()
         self.reporter.finish()
         # The progress holds a state whose rows may be dropped below.
@@ -157,7 +165,7 @@ class Fit:
         if solution.reason.converged and not settings.warm_start:
             plain = replace(data.problem, basis=data.setup.basis, rows=None)
             _drop_rows(solution.training, solver, plain)
-        record = FitRecord.of(prepared, data.setup_with_counts(), solution, growing.history)
+        record = FitRecord.of(prepared, counted, solution, growing.history)
         data.problem.basis.clear_cache()
         return record
 
@@ -166,18 +174,20 @@ class Fit:
         previous, settings = self.previous, self.settings
         prepared = self._prepare()
         solver, setup = prepared.solver, prepared.setup
+        setup = setup if previous is None else with_fixed_centers(setup)
         require_fixed_basis(setup)
+        coded = setup.coded(self.source)
         alpha = alpha_for(settings.alpha, solver, setup.loss, None)
         problem = setup.problem(alpha, settings.fit_intercept, None)
         passes = 0 if previous is None else previous.n_iter
-        training = None if previous is None else resumed(previous, solver, problem, False)
+        training = None if previous is None else resumed(previous, solver, problem, False, coded)
         if training is not None:
             training.pass_ = passes
         history = _history_of(previous)
         solution = run(
             solver,
             problem,
-            setup.coded(self.source),
+            coded,
             stop=OnePass(passes),
             callbacks=(history, *settings.all_callbacks()),
             training=training,
@@ -190,26 +200,54 @@ class Fit:
         before = None if self.previous is None else self.previous.setup
         features = before.features if before and is_auto(settings.features) else settings.features
         loss = before.loss if before and is_auto(settings.loss) else settings.loss
-        scaled = self._tuning.learns_scales
+        scaled, leaves_out = self._tuning.learns_scales, self._tuning.tunes_few_rows
         kernel = self._kernel(tuned, features, scaled)
         if isinstance(kernel, Precomputed):
             require_square(source, self.is_chunk, settings.scale)
+        # With few rows the search makes a kernel that compares text.
+        text = () if leaves_out else text_taken_for_numbers(self.table, kernel)
         inputs = PlanInputs(
             self._costs(),
             self.is_chunk or source.once,
-            bool(text_taken_for_numbers(self.table, kernel)),
+            bool(text),
             kernel,
             type(Loss.resolve("squared" if is_auto(loss) else loss)),
             partial(self.gain_of_centers, tuned),
             scaled=scaled,
             stops_early=self._ends_by_held_out_rows(),
             given=not is_auto(settings.kernel),
+            text=text,
         )
         if (left := self._seconds_left(tuned)) is not None:
             inputs = replace(inputs, seconds=min(inputs.seconds, left))
         plan = make_plan(features, settings.solver, inputs)
-        cost = None if plan.cost is None else plan.cost.by(thread_count())
-        return replace(plan, cost=cost, loss=default_loss(loss, plan.solver))
+        cost, search = plan.cost, self._tuning.cost(inputs.costs)
+        if cost is not None and search is not None:
+            cost = search + cost
+        threads, chosen = thread_count(), default_loss(loss, plan.solver)
+        outputs = self._outputs(chosen)
+        model = None
+        if inputs.costs is not None and outputs is not None:
+            model = expected_model(plan.features, inputs.costs, outputs)
+        return replace(
+            plan,
+            cost=None if cost is None else cost.by(threads),
+            search=None if search is None else search.by(threads),
+            loss=chosen,
+            model_bytes=model,
+        )
+
+    def _outputs(self, loss: Any) -> int | None:
+        """Return the number of outputs, None if the targets are not known yet."""
+        if self.previous is not None:
+            return self.previous.setup.targets.outputs
+        learner = self.target_learner
+        unread = learner.needs_labels and self.classes is None and not self.rows.wants_labels
+        if self.is_chunk or self.source.once or unread:
+            return None
+        if self.rows.first_row.y is None and learner.needs_targets:
+            return None
+        return self._targets(Loss.resolve(loss)).outputs
 
     @property
     def source(self) -> DataSource:
@@ -225,6 +263,10 @@ class Fit:
             plan = previous.plan
         else:
             plan = self.plan(tuned)
+        if previous is not None and self.is_chunk and is_auto(self.settings.solver):
+            plan = streaming_plan(plan, previous)
+        if previous is None and self.announce is not None:
+            self.announce(plan)
         setup = self._set_up(plan, tuned)
         if previous is None and not self.is_chunk and self.source.n_rows is not None:
             setup = setup.with_initial_size(self.source.n_rows, self._seconds_left(tuned))
@@ -275,11 +317,27 @@ class Fit:
         warping = None if tuned is None else tuned.warping
         sample = sample if warping is None else warping(sample)
         in_single_precision(sample.X)
+        refuse_vanishing(sample.X, "X")
+        coded = targets(sample)
+        refuse_vanishing(coded.targets, "y")
         error = None if tuned is None or tuned.tuned is None else tuned.tuned.learned_error
-        loss = loss_for_targets(targets(sample), loss, error)
-        kernel, basis = prepare(kernel, features, sample, seed, np.float32, settings.memory)
+        if follows_residuals(settings, loss, Solver.resolve(plan.solver)):
+            error = None  # a narrow kink would be far from most rows at first
+        loss = loss_for_targets(coded, loss, error)
+        kernel, basis = self._basis(kernel, features, sample, seed)
         setup = Setup(seed, loss, kernel, features, basis, scaling, targets, recipe)
         return replace(setup, warping=warping)
+
+    def _basis(
+        self, kernel: Kernel, features: FeatureMap, sample: Batch, seed: int
+    ) -> tuple[Kernel, Basis]:
+        """Return the kernel with numbers and its basis; centres are random where time is short."""
+        memory, most = self.settings.memory, self.settings.max_seconds
+        if most is not None and isinstance(features, Centers) and features.choice != "uniform":
+            with abandonable(after(time.perf_counter() + CHOICE_SHARE * most)):
+                return prepare(kernel, features, sample, seed, np.float32, memory)
+            features = replace(features, choice="uniform")
+        return prepare(kernel, features, sample, seed, np.float32, memory)
 
     def _kernel(self, tuned: TunedKernel | None, features: Any, scaled: bool = False) -> Kernel:
         """Return the kernel with its scales; "auto" depends on the features.
@@ -318,8 +376,14 @@ class Fit:
     def gain_of_centers(self, tuned: TunedKernel | None = None) -> float:
         """Return by what share the loss on held-out rows falls from 500 to 2,000 centres.
 
-        Two small machines are fitted to a sample.
+        Two small machines are fitted to a sample. If they take too much of a time limit, it is 0.
         """
+        most = self.settings.max_seconds
+        with abandonable(after(inf if most is None else time.perf_counter() + PILOT_SHARE * most)):
+            return self._gain_of_centers(tuned)
+        return 0.0
+
+    def _gain_of_centers(self, tuned: TunedKernel | None) -> float:
         sample = self.source.sample(PILOT_ROWS, PILOT_SEED)
         if sample.y is None or (np.asarray(sample.y) == sample.y[0]).all():
             return 0.0  # nothing to learn from
@@ -356,191 +420,13 @@ class Fit:
         # Nothing continues this fit, so that its rows need no digest.
         rows = RowStatistics(source, learner.needs_labels, scale is not None)
         pilot = Fit(settings, rows, learner).run()
+        if pilot.reason is INTERRUPTED:
+            raise KeyboardInterrupt
         return float(min(loss for loss in pilot.history["held_out_loss"] if loss is not None))
 
 
-@dataclass(frozen=True)
-class SmallerFit:
-    """Data, solution and history of a fit before its basis grew."""
-
-    data: TrainingData
-    solution: Solution
-    history: History
-
-
-@dataclass
-class GrowingFit:
-    """The runs of one fit, of which several are needed where the basis grows.
-
-    `coded` are the rows by `Setup.coded`; `history` gets a line for each batch of all runs; `began`
-    is by `time.perf_counter`. While a larger basis has yet to prove better, `smaller` is the result
-    to return to.
-    """
-
-    settings: FitSettings
-    coded: DataSource
-    prepared: Preparation
-    history: History
-    began: float
-    reporter: PassReporter
-    model_of: Callable[[FitRecord], Any] | None
-    smaller: SmallerFit | None = None
-
-    @property
-    def solver(self) -> Solver[Any]:
-        """The solver."""
-        return self.prepared.solver
-
-    def training_data(
-        self,
-        setup: Setup,
-        early_stopping: bool | str | None = None,
-        smaller: TrainingData | None = None,
-    ) -> TrainingData:
-        """Return rows and problem for the solver; `smaller` are those of a smaller basis."""
-        if early_stopping is None:
-            early_stopping = self.settings.stops_early(self.solver)
-        return TrainingData.for_solver(
-            self.coded,
-            setup,
-            self.solver,
-            alpha=self.prepared.alpha(self.settings.alpha, self.coded.n_rows),
-            intercept=self.settings.fit_intercept,
-            early_stopping=early_stopping,
-            memory=self.settings.memory,
-            smaller=smaller,
-        )
-
-    def run(
-        self, data: TrainingData, training: Training | None, since: float
-    ) -> tuple[TrainingData, Solution]:
-        """Train; enlarge the basis and train again, as long as held-out rows gain by it."""
-        solution = self._train(data, training)
-        while (larger := self._larger(data, solution, since)) is not None:
-            since = solution.progress.seconds
-            self.smaller = SmallerFit(data, solution, _copied(self.history.columns))
-            try:
-                data = self.training_data(larger, smaller=data)
-            except KeyboardInterrupt:  # what was learned with fewer functions is not lost
-                return self.smaller.data, replace(solution, reason=INTERRUPTED)
-            after = self._train(data, self._on_larger_basis(data, solution.training))
-            if not after.training.best_loss < solution.training.best_loss:
-                return self._revert(self.smaller, after)
-            solution, self.smaller = after, None
-        return data, solution
-
-    def last_pass(self, data: TrainingData, solution: Solution) -> Solution:
-        """Continue from the best function for one pass through all rows, held-out ones included.
-
-        An interrupted pass is continued, a finished one is not repeated.
-        """
-        every = self.training_data(data.setup, early_stopping=False)
-        # The basis has been prepared for these rows.
-        every = replace(every, problem=replace(every.problem, basis=data.problem.basis))
-        training, self.smaller = solution.training, None
-        if training.last_pass is None:
-            training.state = self.solver.on_new_rows(every.problem, training.state)
-            training.position, training.last_pass = 0, training.pass_
-        last = run(
-            self.solver,
-            every.problem,
-            every.source,
-            stop=OnePass(training.last_pass),
-            callbacks=(self.history, *self._callbacks(every)),
-            training=training,
-        )
-        return last if last.reason is INTERRUPTED else replace(last, reason=solution.reason)
-
-    def _train(self, data: TrainingData, training: Training | None) -> Solution:
-        rule = self.settings.stopping_rule(self.solver, data.held_out is not None)
-        return run(
-            self.solver,
-            data.problem,
-            data.source,
-            stop=rule | StopAsked(self.reporter),
-            callbacks=(self.history, self.reporter, *self._callbacks(data)),
-            held_out=data.held_out,
-            training=training,
-            used=time.perf_counter() - self.began,
-        )
-
-    def _larger(self, data: TrainingData, solution: Solution, since: float) -> Setup | None:
-        """Return a setup with a larger basis if the last growth was worth it and time is left.
-
-        The last growth started `since` seconds after the fit; the next, twice as large, takes twice
-        as long.
-        """
-        training, seconds = solution.training, solution.progress.seconds
-        if data.held_out is None or not solution.reason.converged:
-            return None
-        if training.last_pass is not None:  # that came after all growth
-            return None
-        most, tol = self.settings.max_seconds, self.settings.tol
-        if most is not None and seconds + 2 * (seconds - since) > most:
-            return None
-        if training.levels and training.best_loss > (1 - tol) * training.levels[-1]:
-            return None
-        return data.setup.with_larger_basis(data.problem.rows)
-
-    def _on_larger_basis(self, data: TrainingData, training: Training) -> Training:
-        """Return the record for more functions on the same rows, which starts from zero weights.
-
-        Weights of fewer functions are no help: they fit noise that the larger basis would not, so
-        that held-out rows end the fit later and with a higher loss.
-        """
-        larger = initial_training(self.solver, data.problem, data.source)
-        past = {name: getattr(training, name) for name in ("pass_", "step", "rows")}
-        return replace(larger, **past, levels=(*training.levels, training.best_loss))
-
-    def _revert(self, before: SmallerFit, after: Solution) -> tuple[TrainingData, Solution]:
-        """Return to fewer functions, after more did not help or were interrupted."""
-        solution = before.solution
-        if after.reason is INTERRUPTED:
-            self.history.columns = before.history.columns
-            return before.data, replace(solution, reason=INTERRUPTED)
-        # A growth that did not help is not tried again.
-        solution.training.levels += (solution.training.best_loss,)
-        return before.data, solution
-
-    def _callbacks(self, data: TrainingData) -> list[Callback]:
-        """Return the user's callbacks; one that saves checkpoints is given models to save."""
-        given = self.settings.all_callbacks()
-        if any(isinstance(one, CheckpointCallback) for one in given):
-            require_checkpoints(self.prepared)
-        return [
-            partial(self._offer, one, data) if isinstance(one, CheckpointCallback) else one
-            for one in given
-        ]
-
-    def _offer(self, callback: CheckpointCallback, data: TrainingData, progress: Progress) -> None:
-        callback.keep(progress, partial(self._unfinished, data, progress))
-
-    def _unfinished(self, data: TrainingData, progress: Progress) -> Any:
-        """Return a model that resumes from here when it is fitted."""
-        training, history, setup, before = progress.training, self.history, data.setup, self.smaller
-        if before is not None and not training.best_loss < before.solution.training.best_loss:
-            setup, history = before.data.setup, before.history
-            training, expansion = before.solution.training, before.solution.expansion
-        else:
-            expansion = best_expansion(self.solver, data.problem, training.state)
-        memo = None if training.memo is None else replace(training.memo, code=None)
-        training = replace(training, memo=memo)
-        solution = Solution(expansion, training, UNFINISHED, progress.detached())
-        setup = replace(setup, rows_in_bins=None)
-        record = FitRecord.of(self.prepared, setup, solution, history)
-        used = time.perf_counter() - self.began
-        assert self.model_of is not None  # only an estimator's fit has checkpoints
-        return self.model_of(replace(record, unfinished=True, seconds=used))
-
-
 def _history_of(previous: FitRecord | None) -> History:
-    return History() if previous is None else _copied(previous.history)
-
-
-def _copied(columns: dict[str, list[Any]]) -> History:
-    history = History()
-    history.columns = {name: list(values) for name, values in columns.items()}
-    return history
+    return History() if previous is None else copied_history(previous.history)
 
 
 def _drop_rows(training: Training, solver: Solver[Any], problem: Problem) -> None:

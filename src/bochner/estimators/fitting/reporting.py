@@ -110,10 +110,10 @@ def warn_if_unfinished(reason: Reason | None, progress: Progress | None, tol: fl
     fall = progress.fall
     if reason.converged or abs(fall) <= tol / 10:
         return
-    far = _last_fall(fall, f"tol / 10 is {tol / 10:g}")
+    far = _distance(progress, f"tol / 10 is {tol / 10:g}")
     warnings.warn(
         f"The fit ended before it converged: {reason}, and {far}. Raise max_passes or "
-        "max_seconds, or leave both None to fit until the held-out loss stops falling.",
+        "max_seconds, or give neither, to fit until the held-out loss stops falling.",
         ConvergenceWarning,
         stacklevel=4,
     )
@@ -129,9 +129,7 @@ def warn_of_limits(ends: Sequence[Progress], tol: float, what: str) -> None:
     if not early:
         return
     last = early[-1]
-    far = _last_fall(last.fall, f"tol is {tol:g}")
-    if np.isfinite(last.optimality):
-        far = f"the optimality residual is {last.optimality:.2g}"
+    far = _distance(last, f"tol is {tol:g}")
     warnings.warn(
         f"{what} ended before it converged: {last.reason}, and {far}. Raise the limits of passes "
         "or time if you gave any, or choose another solver or regularisation.",
@@ -151,8 +149,8 @@ def warn_of_unseen_rows(ends: Sequence[Progress], rows: int | None) -> None:
         part = f"{end.rows:,} of {rows:,} rows"
     warnings.warn(
         f"The fit ended before all rows were seen: {end.reason}. The posterior is that given "
-        f"{part}, with accordingly wide standard deviations. Raise max_seconds, or leave it None "
-        "to see all rows.",
+        f"{part}, with accordingly wide standard deviations. Raise max_seconds, or give none, to "
+        "see all rows.",
         ConvergenceWarning,
         stacklevel=4,
     )
@@ -164,7 +162,11 @@ def _converged(end: Progress, tol: float) -> bool:
     return bool(np.isinf(end.optimality)) and abs(end.fall) <= tol
 
 
-def _last_fall(fall: float, enough: str) -> str:
+def _distance(end: Progress, enough: str) -> str:
+    """Say how far a fit is from the minimum."""
+    fall = end.fall
+    if np.isfinite(end.optimality):
+        return f"the optimality residual is {end.optimality:.2g}"
     if not np.isfinite(fall):
         return "one pass does not show how far it was from the minimum"
     return (

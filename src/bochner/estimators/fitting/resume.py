@@ -11,13 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bochner.compute.blas import single_blas
 from bochner.data import Batch, DataSource, RandomAccess
+from bochner.estimators.automatic.plan import Plan
 from bochner.estimators.automatic.settings import FitSettings, is_auto
 from bochner.estimators.fitting.setup import DIGEST_VERSION, FitRecord, Preparation, Setup
 from bochner.features import Basis, BinningBasis, CenterBasis, Centers
 from bochner.kernels import Precomputed
 from bochner.problem import Expansion, Problem
-from bochner.solvers import AveragedGradient, Solver, State
+from bochner.solvers import AveragedGradient, EigenPro, Solver, State
 from bochner.training.loop import Training, batch_size
 
 HASHED_ROWS, HASHED_BYTES = 16_384, 1 << 20  # at a time, in digests of the first version
@@ -39,15 +41,24 @@ def is_same_fit(
 
 
 def resumed(
-    previous: FitRecord, solver: Solver[Any], problem: Problem, same_rows: bool
+    previous: FitRecord,
+    solver: Solver[Any],
+    problem: Problem,
+    same_rows: bool,
+    source: DataSource,
 ) -> Training:
-    """Return the record from which an earlier fit continues, on the same rows or on others."""
+    """Return the record from which an earlier fit continues, on the same rows or on others.
+
+    `source` are the coded rows.
+    """
     training = previous.training
     assert training is not None  # the estimator refuses to continue without
     counts = previous.setup.rows_in_bins
     if counts is not None and isinstance(solver, AveragedGradient):
         state = solver.continue_from(problem, previous.expansion, counts)
         return Training(state, batch_size(solver, problem, state), rows=training.rows)
+    if isinstance(solver, EigenPro) and not isinstance(training.state, solver.tags.state_type):
+        return continued(previous, solver, problem, source)
     require_own_state(solver, training.state)
     if not same_rows:
         return resume_on_new_rows(training, solver, problem)
@@ -107,9 +118,52 @@ def require_partial_fit(solver: Solver[Any], features: Any) -> None:
         )
 
 
+def streaming_plan(plan: Plan, previous: FitRecord) -> Plan:
+    """Return the plan by which `partial_fit` continues an earlier fit, perhaps of another solver.
+
+    Functions at centres are continued by EigenPro.
+    """
+    solver: Solver[Any] = Solver.resolve(plan.solver)
+    training = previous.training
+    assert training is not None  # the estimator refuses to continue without
+    basis = previous.setup.basis
+    if isinstance(training.state, solver.tags.state_type) or not isinstance(basis, CenterBasis):
+        return plan
+    why = "rows in parts continue the function of an earlier fit at the centres that it has"
+    return replace(plan, solver="eigenpro", why=why, cost=None)
+
+
+def continued(
+    previous: FitRecord, solver: EigenPro, problem: Problem, source: DataSource
+) -> Training:
+    """Return the record in which EigenPro continues from another solver's function."""
+    assert previous.training is not None
+    solver.check(problem)
+    sample = source.sample(solver.sample_rows(problem), problem.seed)
+    with single_blas():
+        state = solver.continue_from(problem, sample, previous.expansion)
+    size = batch_size(solver, problem, state)
+    return Training(state, size, rows=previous.training.rows)
+
+
 def has_row_functions(basis: Basis) -> bool:
     """Whether the functions of a basis are kernel functions at all training rows."""
     return isinstance(basis, CenterBasis) and basis.is_of_rows
+
+
+def with_fixed_centers(setup: Setup) -> Setup:
+    """Return the setup of an earlier fit for rows in parts: training rows stay its centres."""
+    basis = setup.basis
+    if not isinstance(basis, CenterBasis) or not basis.is_of_rows:
+        return setup
+    return replace(setup, basis=basis.fixed)
+
+
+def takes_own_rows(setup: Setup) -> bool:
+    """Whether a fit to other rows needs other functions, kernel functions at these rows."""
+    features = setup.features
+    every = isinstance(features, Centers) and features.size is None and features.given is None
+    return every or has_row_functions(setup.basis)
 
 
 def require_fixed_basis(setup: Setup) -> None:

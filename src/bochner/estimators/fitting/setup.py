@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,8 @@ from bochner.estimators.automatic.plan import Plan
 from bochner.estimators.automatic.scales import TunedKernel
 from bochner.estimators.automatic.settings import is_auto, is_binning
 from bochner.estimators.fitting.calibration import UNCALIBRATED, Calibration, is_likelihood
+from bochner.estimators.inputs.ranges import in_single_precision
 from bochner.estimators.inputs.targets import Labels, Targets
-from bochner.estimators.inputs.validation import in_single_precision
 from bochner.features import (
     Basis,
     BinningBasis,
@@ -44,6 +45,7 @@ from bochner.problem import Expansion, Problem
 from bochner.records import Validated, require_sound
 from bochner.solvers import Backfitting, Solver
 from bochner.solvers.binning.averaged_gradient import AveragedGradientState
+from bochner.solvers.passes.direct import DirectState, left_out
 from bochner.training.loop import Solution, Training
 from bochner.training.progress import Progress, Reason
 
@@ -52,6 +54,7 @@ HELD_OUT_SHARE = 0.1
 MOST_HELD_OUT = 2_500
 FEWEST_ROWS_TO_HOLD_OUT = 1_000
 READ_ROWS = 16_384  # at a time
+FEWEST_TO_CALIBRATE = 20
 # On bins quantiles in the tails depend on few rows; short steps that end early need no more.
 LEAST_RIDGE = 0.5
 
@@ -132,8 +135,6 @@ class Setup(RowCoding, Validated):
             "intercept_": expansion.intercept,
             "n_features_used_": expansion.size,
         }
-        if expansion.basis.size is not None:
-            fitted["coef_"] = _padded(expansion.weights.T, expansion.basis.size)
         if self.binning is not None:
             fitted["binning_"] = self.binning
         if self._needs_calibration:
@@ -142,11 +143,21 @@ class Setup(RowCoding, Validated):
             fitted["classes_"] = self.targets.classes
         return fitted
 
-    def calibrated(self, expansion: Expansion, held_out: Batch | None) -> Setup:
-        """Return the setup with probabilities of a function, learned from held-out rows."""
-        if held_out is None or not self._needs_calibration:
+    def calibrated(self, data: TrainingData, solution: Solution) -> Setup:
+        """Return the setup with probabilities of a function, learned from rows it was not fit to.
+
+        These are the held-out rows or, for the exact machine, all rows, each left out in turn.
+        """
+        held_out, state = data.held_out, solution.training.state
+        if not self._needs_calibration:
             return replace(self, calibration=UNCALIBRATED)
-        f = expansion(held_out.X)
+        if held_out is not None:
+            f = solution.expansion(held_out.X)
+        elif isinstance(state, DirectState) and np.count_nonzero(state.mass) >= FEWEST_TO_CALIBRATE:
+            f = left_out(data.problem, state)
+            held_out = Batch(f, state.targets, np.arange(len(f)), state.mass)
+        else:
+            return replace(self, calibration=UNCALIBRATED)
         return replace(self, calibration=Calibration.learn(self.loss, held_out, f))
 
     @property
@@ -193,17 +204,22 @@ class TrainingData:
         intercept: bool,
         early_stopping: bool | str,
         memory: int,
+        total_weight: float | None = None,
         smaller: TrainingData | None = None,
+        until: float = inf,
     ) -> TrainingData:
         """Hold rows out if `early_stopping` says so; shuffle the others, or encode them all.
 
-        `coded` are the rows and targets by `Setup.coded`. `smaller` are the data of the same rows
+        `coded` are the rows and targets by `Setup.coded`. Their `total_weight`, None if they have
+        no weights, decides alpha="auto". `smaller` are the data of the same rows
         and solver on the basis that `setup` enlarges: only the new part of the codes is computed.
+        No codes are made after the time `until`.
         """
         rest = split(coded, early_stopping, setup.seed)
 
         def problem(rows: int | None) -> Problem:
-            return setup.problem(alpha_for(alpha, solver, setup.loss, rows), intercept, rows)
+            mass = rows if total_weight is None else total_weight
+            return setup.problem(alpha_for(alpha, solver, setup.loss, mass), intercept, rows)
 
         posed = problem(coded.n_rows)
         solver.check(posed)
@@ -218,7 +234,7 @@ class TrainingData:
         size = solver.rows_per_batch(posed)
         before = None if smaller is None else smaller.source
         known = before if isinstance(before, EncodedRows) else None
-        encoded = EncodedRows(rows, basis, size, memory, left_out, smaller=known)
+        encoded = EncodedRows(rows, basis, size, memory, left_out, smaller=known, until=until)
         held_out = held_out_rows(rest)  # of a stream, the pass that encoded it has collected them
         setup = replace(setup, basis=encoded.basis.for_prediction)
         return cls(setup, replace(problem(encoded.n_rows), basis=encoded.basis), encoded, held_out)
@@ -310,10 +326,13 @@ def fit_digest(rows: bytes | None, settings: str) -> bytes | None:
     return DIGEST_VERSION + hashlib.blake2b(rows + settings.encode()).digest()
 
 
-def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, rows: int | None) -> float:
-    """Return the given regularisation, or for "auto" the solver's own for so many rows."""
+def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, mass: float | None) -> float:
+    """Return the given regularisation, or for "auto" the solver's own.
+
+    `mass` is the number of rows or their total weight, None if it is unknown.
+    """
     given = not isinstance(alpha, str)
-    return float(alpha) if given else solver.tags.default_alpha(rows) * loss.typical_curvature
+    return float(alpha) if given else solver.tags.default_alpha(mass) * loss.typical_curvature
 
 
 def holds_out(source: DataSource, early_stopping: bool | str) -> bool:
@@ -363,7 +382,7 @@ def _in_single_precision(batch: Batch) -> Batch:
     return batch
 
 
-def _padded(weights: NDArray[Any], size: int) -> NDArray[Any]:
+def padded(weights: NDArray[Any], size: int) -> NDArray[Any]:
     """Return the weights of all functions: those that have not been used are 0."""
     missing = size - weights.shape[1]
     return np.pad(weights, ((0, 0), (0, missing))) if missing > 0 else weights

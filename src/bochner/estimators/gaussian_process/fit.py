@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.interruption import abandonable, after
 from bochner.data import DataSource, RandomAccess, mapped, shuffled
 from bochner.estimators.gaussian_process.options import ProcessOptions
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup
@@ -25,6 +26,8 @@ from bochner.posterior.feature_posterior import LEAST_NOISE, least_noise
 from bochner.posterior.likelihood import row_likelihood
 from bochner.posterior.summation import EarlierRows, sum_features
 from bochner.solvers.solver import require_mass
+from bochner.training.interruption import interruptible
+from bochner.training.loop import INTERRUPTED
 
 ROWS_PER_BATCH = 8_192  # of the pass that adds up the weights
 POSTERIORS: dict[str, type[OperatorPosterior] | type[FunctionPosterior]] = {
@@ -103,12 +106,26 @@ def _fit_features(
     units = sums.units if options.normalize_y else Units.none(setup.targets.outputs)
     least, given = least_noise(sums, setup.prior), options.given_noise
     if given is None:
-        best = best_noise(sums, units, max(setup.noise, least), least)
+        best = _searched_noise(sums, units, max(setup.noise, least), least, limits)
         noises = np.full(setup.targets.outputs, best)
     else:
         noises = np.maximum(noises_in_units(given, units), least)
     posterior = FeaturePosterior(setup.basis, setup.kernel, sums, units, noises)
     return FittedProcess(setup, posterior, units, noises, sums)
+
+
+def _searched_noise(
+    sums: FeatureSums, units: Units, guess: float, least: float, limits: FitLimits
+) -> float:
+    """Return the noise of greatest likelihood; the guess after a Ctrl-C or a time limit."""
+    late, end = after(limits.after(1.0)), limits.ends[-1]
+    if end.reason is INTERRUPTED:
+        return guess
+    with interruptible() as asked, abandonable(lambda: asked.is_set() or late()):
+        guess = best_noise(sums, units, guess, least)
+    if asked.is_set():
+        limits.record(replace(end, reason=INTERRUPTED))
+    return guess
 
 
 def _fit_ridge(

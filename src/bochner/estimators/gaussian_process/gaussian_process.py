@@ -10,14 +10,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bochner.callbacks import Callback, History, ProgressBar
 from bochner.component import Component
+from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.estimators.automatic.scales import scaled_kernel
-from bochner.estimators.automatic.settings import default_kernel, is_auto
+from bochner.estimators.automatic.settings import default_kernel
+from bochner.estimators.fitting.importances import ColumnImportances
 from bochner.estimators.fitting.reporting import warn_of_limits, warn_of_unseen_rows
 from bochner.estimators.fitting.setup import require_recipe
 from bochner.estimators.gaussian_process.fit import (
@@ -27,10 +29,16 @@ from bochner.estimators.gaussian_process.fit import (
     noises_in_units,
     with_limits,
 )
-from bochner.estimators.gaussian_process.options import ProcessOptions
+from bochner.estimators.gaussian_process.options import ProcessOptions, RowNoises, require_noise
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, prepare_setup
 from bochner.estimators.inputs.schemas import concatenated
-from bochner.estimators.inputs.validation import NumericRegressor, is_stream, unchanged_on_error
+from bochner.estimators.inputs.suspicions import warn_of_columns
+from bochner.estimators.inputs.validation import (
+    NumericRegressor,
+    ValidatedRows,
+    is_stream,
+    unchanged_on_error,
+)
 from bochner.features import Basis, FeatureMap
 from bochner.kernels import Kernel
 from bochner.posterior import FeatureSums, FitLimits, Posterior, Units
@@ -51,6 +59,7 @@ from bochner.validation import (
 )
 
 VARIANCES = ("features", "operator", "functions")
+SHARE_OF_LIKELIHOOD = 0.4  # of a time limit, for the search of its maximum
 
 
 def has_sums(estimator: KernelGaussianProcess) -> bool:
@@ -73,7 +82,25 @@ def has_likelihood(estimator: KernelGaussianProcess) -> bool:
     return True
 
 
-class KernelGaussianProcess(NumericRegressor):
+def _require_request(return_std: bool, return_cov: bool, noise: Any) -> None:
+    """Refuse outputs that contradict each other."""
+    if np.ndim(noise) == 0:
+        require_one_of("noise", noise, (True, False))
+    else:
+        require_noise(noise)
+        noise = True
+    if return_std and return_cov:
+        raise ValueError(
+            "At most one of return_std and return_cov may be True; got both. Give one of them."
+        )
+    if noise and not (return_std or return_cov):
+        raise ValueError(
+            "noise=True adds the noise to deviations or covariances, and none are asked for; the "
+            "mean does not depend on it. Give return_std=True or return_cov=True, too."
+        )
+
+
+class KernelGaussianProcess(NumericRegressor, ColumnImportances):
     r"""Gaussian process regression on data of any size: a mean and its standard deviation.
 
     f ~ GP(mean of y, k), y_i = f(x_i) + e_i with e_i ~ N(0, noise / w_i), w_i the rows' weights.
@@ -91,10 +118,12 @@ class KernelGaussianProcess(NumericRegressor):
         As in `KernelRegressor`. "auto" is amplitude * Gaussian (Laplacian for bins) with a scale
         for each column, all of maximum likelihood on a sample. Any other kernel is used as given,
         with a median bandwidth computed from the rows, unless `scales` are learned.
-    noise : float or "auto", default="auto"
+    noise : float, "auto" or array-like of n_rows numbers, default="auto"
         The variance of the noise, in the units of y squared. "auto": of maximum likelihood, with
-        variance="features" on all rows. The noise is at least 1e-8 k(x, x) times the mean weight,
-        so that equal rows with zero noise and different targets give their mean.
+        variance="features" on all rows. An array has the positive variance of each row, as `alpha`
+        of scikit-learn's process; on streams weights do the same, since noise / weight is the
+        noise of a row. The noise is at least 1e-8 k(x, x) times the mean weight, so that equal rows
+        with zero noise and different targets give their mean.
     variance : "features", "operator" or "functions", default="features"
         "features": the closed form for D features; time rows D^2, memory D^2, one pass, also over
         streams. "operator": an operator over random features, fitted by `solver` (appendix D of
@@ -138,11 +167,14 @@ class KernelGaussianProcess(NumericRegressor):
     kernel_ : Kernel
         The fitted kernel, in variances of y if `normalize_y`.
     noise_ : float or array
-        The noise variance in the units of y squared, one for each output if there are several.
+        The noise variance in the units of y squared, one for each output if there are several; of
+        noises of the rows their harmonic mean.
     posterior_ : Posterior
         Mean and covariance in normalised units.
     basis_ : Basis
         The features.
+    feature_importances_ : array of n_columns numbers
+        As in `KernelRegressor`, of the mean.
     n_iter_, history_, stopped_because_
         As in `KernelRegressor`; with variance="features" there is no loss.
 
@@ -165,9 +197,12 @@ class KernelGaussianProcess(NumericRegressor):
     >>> X = rng.uniform(-3, 3, size=(500, 1))
     >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=500)
     >>> process = KernelGaussianProcess(random_state=0).fit(X, y)
-    >>> mean, std = process.predict([[0.0], [9.0]], return_std=True)
+    >>> mean, std = process.predict([[0.0], [9.0]], return_std=True)  # of f
     >>> bool(std[0] < 0.05), bool(std[1] > 0.5), round(float(process.noise_), 2)
     (True, True, 0.01)
+    >>> mean, std = process.predict([[0.0], [9.0]], return_std=True, noise=True)  # of a new y
+    >>> round(float(std[0]), 1)
+    0.1
     """
 
     families: ClassVar[dict[str, type[Component]]] = {
@@ -191,7 +226,7 @@ class KernelGaussianProcess(NumericRegressor):
     def __init__(
         self,
         kernel: Any = "auto",
-        noise: float | str = "auto",
+        noise: Any = "auto",
         variance: str = "features",
         features: Any = "auto",
         solver: Any = "auto",
@@ -235,10 +270,14 @@ class KernelGaussianProcess(NumericRegressor):
         self._check_parameters()
         limits = self._limits(history := History(), began=time.perf_counter())
         with unchanged_on_error(self.__dict__), threads(self.n_jobs):
+            noise, sample_weight = self._noise_of_rows(X, sample_weight)
             source = self._source(X, y, sample_weight, reset=True, least=2)
-            options = self._options(seed_of(self.random_state))
-            setup = prepare_setup(options, source, part=False)
+            reference = self._take_reference(source, continues=False)
+            warn_of_columns(source, self._names, self._table)
+            options = self._options(seed_of(self.random_state), noise)
+            setup = prepare_setup(options, source, False, limits.after(SHARE_OF_LIKELIHOOD))
             self._store(fit_process(options, setup, source, limits), limits.ends[-1], history)
+            self._reference = reference
         self._report_end(limits, "The fit", source.n_rows)
         return self
 
@@ -246,6 +285,11 @@ class KernelGaussianProcess(NumericRegressor):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows, without a time limit; the first call chooses kernel, features and columns."""
         self._check_parameters()
+        if np.ndim(self.noise) > 0:
+            raise ValueError(
+                "noise with a number for each row is for fit, which has all rows; got it in "
+                "partial_fit. Give one noise, and sample_weight = noise / noises of the rows."
+            )
         limits = self._limits(history := History(), timed=False)
         sums = self._sums if self.__sklearn_is_fitted__() else None
         earlier = None
@@ -257,38 +301,57 @@ class KernelGaussianProcess(NumericRegressor):
             earlier = EarlierRows(sums, self.n_iter_, steps, rows)  # type: ignore[arg-type]
         with unchanged_on_error(self.__dict__), threads(self.n_jobs):
             source = self._source(X, y, sample_weight, reset=sums is None, least=1)
+            reference = self._take_reference(source, continues=sums is not None)
             seed = seed_of(self.random_state) if sums is None else self._setup.seed
             options = self._options(seed)
             setup = prepare_setup(options, source, part=True) if sums is None else self._setup
             found = fit_process(options, setup, source, limits, earlier)
             self._store(found, limits.ends[-1], history)
+            self._reference = reference
         self._report_end(limits, "The fit", source.n_rows)
         return self
 
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Return the mean, shaped as y, and on request standard deviations or covariances of f.
+    def predict(
+        self, X: Any, return_std: bool = False, return_cov: bool = False, *, noise: Any = False
+    ) -> Any:
+        """Return the mean, shaped as y, and on request standard deviations or covariances.
 
-        As in scikit-learn without a WhiteKernel they are those of the function, without the noise:
-        a new observation has the variance std^2 + noise_. A covariance is limited to 5,000 rows.
+        They are those of the function f, as in scikit-learn without a WhiteKernel, or with
+        `noise=True` those of new observations f(x) + e, whose variance is larger by `noise_`:
+        intervals that shall contain new targets need it. An array as `noise` has the variance of
+        each of these rows. A covariance is limited to 5,000 rows.
         """
-        if return_std and return_cov:
-            raise ValueError(
-                "At most one of return_std and return_cov may be True; got both. Give one of them."
-            )
+        _require_request(return_std, return_cov, noise)
         if is_stream(X) and not return_cov:
-            return concatenated(self.predict(rows, return_std) for rows in self._validated_parts(X))
+            if np.ndim(noise) > 0:
+                raise ValueError(
+                    "noise of each row is for arrays; got a source or blocks. Give noise=True, or "
+                    "add the variances to the squares of the deviations."
+                )
+            parts = self._validated_parts(X)
+            return concatenated(self.predict(rows, return_std, noise=noise) for rows in parts)
         rows, limits, targets = self._rows(X), self._limits(), self._setup.targets
         posterior, found = with_limits(self.posterior_, limits), None
+        added = self._added_noise(noise, rows.shape[0])
         with threads(self.n_jobs):
             mean = targets.restore(self._units.restore(map_batches(posterior.mean, rows)))
             if return_cov:
-                found = posterior.covariance(rows) * np.square(self._units.deviation)
+                found = posterior.covariance(rows)
+                np.einsum("iij->ij", found)[:] += added
+                found = found * np.square(self._units.deviation)
                 found = found[:, :, 0] if targets.flat else found
             if return_std:
-                found = np.sqrt(map_batches(posterior.variance, rows))
+                found = np.sqrt(map_batches(posterior.variance, rows) + added)
                 found = targets.restore(found * self._units.deviation)
         self._report_end(limits, "A fit of functions for the variance")
         return mean if found is None else (mean, found)
+
+    def _added_noise(self, noise: Any, rows: int) -> NDArray[np.float64]:
+        """Return the variances that `predict` adds, (rows or 1, outputs), in units of the fit."""
+        if np.ndim(noise) > 0:
+            variances = RowNoises.of(noise, rows).variances[:, None]
+            return variances / np.square(self._units.deviation)
+        return self._noises[None] if noise else np.zeros((1, len(self._noises)))
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> NDArray[np.float64]:
         """Draw functions from the posterior: their values, (rows[, outputs], n_samples)."""
@@ -317,8 +380,7 @@ class KernelGaussianProcess(NumericRegressor):
             return log_likelihood(self.posterior_, noises, self._units, self.likelihood_rows)
 
     def _check_parameters(self) -> None:
-        if not is_auto(self.noise):
-            require_not_negative("noise", self.noise)
+        require_noise(self.noise)
         require_one_of("variance", self.variance, VARIANCES)
         require_one_of("scale", self.scale, (None, "standard", "range"))
         require_one_of("normalize_y", self.normalize_y, (True, False))
@@ -333,10 +395,23 @@ class KernelGaussianProcess(NumericRegressor):
             require_one_of("scales", self.scales, ("auto", "learn", "equal"))
         scaled_kernel(self._value_of("kernel"), self.scales).check()
 
-    def _options(self, seed: int) -> ProcessOptions:
-        """Return the parameters of the fit as a record."""
+    def _noise_of_rows(self, X: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Return one noise, and weights by which the noises of the rows follow from it."""
+        if np.ndim(self.noise) == 0:
+            return self.noise, sample_weight
+        if is_stream(X):
+            raise ValueError(
+                "noise with a number for each row is for arrays; got a source or blocks. Give one "
+                "noise, and weights = noise / noises of the rows in the source or the blocks."
+            )
+        noises = RowNoises.of(self.noise, _num_samples(X))
+        return noises.common, noises.weights(sample_weight)
+
+    def _options(self, seed: int, noise: Any = None) -> ProcessOptions:
+        """Return the parameters of the fit as a record; `noise` replaces those of the rows."""
         names = {field.name for field in fields(ProcessOptions)} - {"seed", "columns", "table"}
         given = {name: getattr(self, name) for name in names}
+        given["noise"] = self.noise if noise is None else noise
         return ProcessOptions(**given, seed=seed, columns=self._names, table=self._table)
 
     def _limits(
@@ -348,7 +423,8 @@ class KernelGaussianProcess(NumericRegressor):
             passes = None if self.variance == "features" else self.max_passes
             callbacks = (*callbacks, ProgressBar(passes))
         seconds = self.max_seconds if timed else None
-        return FitLimits(self.max_passes, seconds, self.tol, callbacks, began)
+        memory = memory_budget(self.memory_budget)
+        return FitLimits(self.max_passes, seconds, self.tol, callbacks, began, memory=memory)
 
     def _default_kernel(self) -> Any:
         return default_kernel(self.features)
@@ -366,7 +442,11 @@ class KernelGaussianProcess(NumericRegressor):
         else:
             warn_of_limits(limits.ends, self.tol, what)
 
+    def _values(self, X: ValidatedRows) -> NDArray[Any]:
+        return np.asarray(map_batches(self.posterior_.mean, self._rows(X)))
+
     def _store(self, found: FittedProcess, end: Progress, history: History) -> None:
+        self.__dict__.pop("_importances", None)
         self._setup, self._sums, self._units = found.setup, found.sums, found.units
         self.kernel_, self.posterior_ = found.setup.kernel, found.posterior
         self.basis_ = found.setup.basis

@@ -15,10 +15,62 @@ from bochner.estimators.inputs.tables import Table
 from bochner.features import Centers, FeatureMap, RandomFeatures, map_of
 from bochner.kernels import Kernel, Precomputed
 from bochner.solvers import DoublyStochastic, Preconditioned, Solver
+from bochner.validation import require_not_negative
 
 CENTERS, WAVES, OPERATOR_WAVES = 1_500, 2_048, 1_024
 FEW_ROWS = 3_000  # for which functions are fitted exactly
 RIDGE = 1e-7  # beside noise / rows
+
+
+def require_noise(noise: Any) -> None:
+    """Require "auto", a variance from 0 on, or a positive variance for each row."""
+    if np.ndim(noise) == 0:
+        if not is_auto(noise):
+            require_not_negative("noise", noise)
+        return
+    given = np.asarray(noise)
+    numbers = given.ndim == 1 and given.dtype.kind in "fiu"
+    if not numbers or not (np.isfinite(given) & (given > 0)).all():
+        raise ValueError(
+            'noise must be "auto", a number from 0 on, or an array of a finite positive variance '
+            f"for each row; got an array of shape {given.shape}, {given.dtype}, with numbers from "
+            f"{given.min(initial=np.inf) if numbers else given.flat[:1]!s} on."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowNoises:
+    """Noise variances of rows: a row of noise v has the weight `common` / v.
+
+    `common`, the harmonic mean, is that of a row of weight 1, which is the mean weight.
+    """
+
+    variances: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, noise: Any, rows: int) -> RowNoises:
+        """Return checked variances, one for each row."""
+        given = np.asarray(noise, np.float64)
+        if given.shape != (rows,):
+            raise ValueError(
+                "noise must be a number, or an array with a variance for each row, in the order of "
+                f"the rows; got {len(given):,} variances for {rows:,} rows."
+            )
+        return cls(given)
+
+    @property
+    def common(self) -> float:
+        """The harmonic mean of the variances."""
+        least = self.variances.min()
+        return float(least / np.mean(least / self.variances))
+
+    def weights(self, sample_weight: Any) -> NDArray[np.float64]:
+        """Return the weights of the rows, times weights that are given."""
+        own = self.common / self.variances
+        if sample_weight is None:
+            return own
+        given = np.asarray(sample_weight, np.float64)
+        return own * given if given.shape in ((), own.shape) else given  # which is refused later
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,9 +14,11 @@ from bochner.compute.blas import single_blas
 from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data import DataSource, Scaling, mapped
+from bochner.data.transforms.scaling import Moments
 from bochner.estimators.automatic.settings import features_for_table, unscaled_columns
 from bochner.estimators.fitting.setup import RowCoding, require_columns
 from bochner.estimators.gaussian_process.options import ProcessOptions
+from bochner.estimators.inputs.ranges import in_single_precision, refuse_vanishing
 from bochner.estimators.inputs.targets import Numbers
 from bochner.features import Basis, CenterBasis, WhitenedBasis
 from bochner.features.feature_map import numeric_rows
@@ -50,9 +54,18 @@ class GaussianProcessSetup(RowCoding, Validated):
         """Check that the scaling is of the columns of the basis."""
         require_columns(self.basis, self.scaling)
 
+    def rows(self, X: Any) -> Any:
+        """Return rows scaled; refuse those that are too large for single precision."""
+        return in_single_precision(super().rows(X))
 
-def prepare_setup(options: ProcessOptions, source: DataSource, part: bool) -> GaussianProcessSetup:
-    """Choose kernel, features and noise by a sample; `part` if more rows follow in later calls."""
+
+def prepare_setup(
+    options: ProcessOptions, source: DataSource, part: bool, until: float = inf
+) -> GaussianProcessSetup:
+    """Choose kernel, features and noise by a sample; `part` if more rows follow in later calls.
+
+    The search for the greatest likelihood ends at the time `until`.
+    """
     if options.variance != "features":
         require_known_length(source, options.variance)
     y = source.sample(1).y
@@ -68,14 +81,16 @@ def prepare_setup(options: ProcessOptions, source: DataSource, part: bool) -> Ga
         features = features.scaled(scaling)
     seed, targets = options.seed, Numbers.learn(y)
     first = GaussianProcessSetup(seed, kernel, None, scaling, targets, FIRST_NOISE)  # type: ignore[arg-type]
-    kernel, noise = choose_kernel_and_noise(options, kernel, mapped(source, first))
+    kernel, noise = choose_kernel_and_noise(options, kernel, mapped(source, first), until)
     sample = first(source.sample(features.sample_rows(source.n_rows), seed))
-    kernel = kernel.resolved(numeric_rows(features, sample.X), Random(seed))
+    kernel = kernel.resolved(numeric_rows(features, sample.X), Random(seed), sample.weight)
     memory = memory_budget(options.memory_budget)
+    refuse_vanishing(sample.X, "X")
+    refuse_vanishing(sample.targets, "y")
     basis = features.build(kernel, sample, seed, options.precision(source.n_rows), memory)
     if isinstance(basis, CenterBasis) and options.variance == "features":
         basis = WhitenedBasis(basis, JITTER)
-    prior = float(np.mean(kernel.diagonal(sample.X)))
+    prior = float(np.average(kernel.diagonal(sample.X), weights=sample.weight))
     recipe = options.recipe
     return replace(first, kernel=kernel, basis=basis, noise=noise, prior=prior, recipe=recipe)
 
@@ -90,7 +105,7 @@ def require_known_length(source: DataSource, variance: str) -> None:
 
 
 def choose_kernel_and_noise(
-    options: ProcessOptions, kernel: Kernel, source: DataSource
+    options: ProcessOptions, kernel: Kernel, source: DataSource, until: float = inf
 ) -> tuple[Kernel, float]:
     """Return the kernel and the noise of greatest likelihood on a sample of coded rows.
 
@@ -113,7 +128,7 @@ def choose_kernel_and_noise(
         squares = np.average(np.square(y - mean), axis=0, weights=weight)
         units = Units.of(mean, squares)
     y = units(batch).targets
-    size, typical = _mean_square(y, units), float(weight.mean())
+    size, typical = _mean_square(y, units, batch.weight), float(weight.mean())
     fixed = None
     if noise is not None:
         fixed = float(np.mean(noise / typical / np.square(units.deviation))) / size
@@ -124,10 +139,11 @@ def choose_kernel_and_noise(
         if mode is None:
             start = ProcessHyperparameters(1 / size, FIRST_NOISE, np.ones(X.shape[1]))
             free = np.array([False, True, *np.zeros(X.shape[1], bool), False])
-            inner = kernel.resolved(X, Random(options.seed))
-            found = maximize_likelihood(ExactLikelihood(inner, *likelihood), start, free)  # type: ignore[arg-type]
+            inner = kernel.resolved(X, Random(options.seed), batch.weight)
+            exact = ExactLikelihood(inner, *likelihood)  # type: ignore[arg-type]
+            found = maximize_likelihood(exact, start, free, until)
             return kernel, found.noise * size * typical
-        learned, found = _learn_scales(kernel, mode, likelihood, fixed, options.seed)
+        learned, found = _learn_scales(kernel, mode, likelihood, fixed, options.seed, until)
     kernel = found.amplitude * size * learned
     return kernel, found.noise * size * typical if noise is None else noise
 
@@ -138,24 +154,33 @@ def _learn_scales(
     rows: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
     noise: float | None,
     seed: int,
+    until: float,
 ) -> tuple[Kernel, ProcessHyperparameters]:
     """Return the kernel with scales of greatest likelihood, and all hyperparameters."""
     X, columns = rows[0], rows[0].shape[1]
     widths = np.ones(columns)
     if mode == "learn":
-        deviation = X.std(axis=0)
+        deviation = _deviation(X, rows[2])
         widths = np.where(deviation > 0, deviation, 1.0)
-    inner = kernel.resolved(X / widths, Random(seed))
+    inner = kernel.resolved(X / widths, Random(seed), rows[2])
     require_shift_invariant(inner)
     assert isinstance(inner, ShiftInvariant)
     separate = np.full(columns, mode == "learn" and columns > 1)
     free = np.array([True, noise is None, *separate, not separate.any()])
     start = ProcessHyperparameters(1.0, FIRST_NOISE if noise is None else noise, widths)
-    found = maximize_likelihood(ExactLikelihood(inner, *rows), start, free)
+    found = maximize_likelihood(ExactLikelihood(inner, *rows), start, free, until)
     return ColumnScaled(inner, found.scales), found
 
 
-def _mean_square(y: NDArray[np.float64], units: Units) -> float:
+def _deviation(X: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weighted standard deviation of each column."""
+    if (weight == weight[0]).all():
+        return np.asarray(X.std(axis=0))
+    return Moments.of(X, weight).deviation
+
+
+def _mean_square(y: NDArray[np.float64], units: Units, weight: NDArray[np.float64] | None) -> float:
     """Return the mean square of targets in units, 1 if they are constant up to rounding."""
-    found = float(np.mean(np.square(y)))
+    squares = np.square(y)
+    found = float(np.mean(squares if weight is None else np.average(squares, 0, weight)))
     return found if found > ROUNDING**2 * np.square(units.location).max() else 1.0

@@ -36,12 +36,15 @@ class FittedColumns:
     def learn(cls, given: Any, source: DataSource, learned_rows: int) -> FittedColumns:
         """Return the columns of a file by its schema, those of other sources by a sample."""
         if not isinstance(given, FileSource):
-            filling = Filling.learn(source.sample(learned_rows).X)
+            some = source.sample(learned_rows)
+            filling = Filling.learn(some[some.weights > 0].X if some.weights.any() else some.X)
             return cls(source.n_columns, None, None, filling)
         schema = given.schema
-        table = Table(schema.names, schema.categories) if schema.categorical else None
+        learned = schema.categorical or schema.parts
+        table = Table(schema.names, schema.categories, schema.parts) if learned else None
         names = np.array(schema.names, dtype=object) if schema.named else None
-        return cls(source.n_columns, names, table, Filling(np.array(schema.filling)), schema)
+        # Not source.n_columns, which reads rows: errors in these name the columns stored here.
+        return cls(given.n_columns, names, table, Filling(np.array(schema.filling)), schema)
 
     def as_schema(self) -> Schema:
         """Return the schema by which files with these columns are read."""
@@ -54,6 +57,7 @@ class FittedColumns:
             missing="own",
             filling=tuple(self.filling.values.tolist()),
             named=named,
+            parts=() if self.table is None else self.table.parts,
         )
 
     def require(self, given: Any, source: DataSource, owner: str) -> None:
@@ -66,7 +70,7 @@ class FittedColumns:
         if not isinstance(given, FileSource):
             return
         schema, known = given.schema, self.as_schema()
-        same = schema.categories == known.categories
+        same = (schema.categories, schema.parts) == (known.categories, known.parts)
         if not same or (schema.named and known.named and schema.names != known.names):
             raise ValueError(
                 f"The file's columns or categories are not those that {owner} was fitted with. "

@@ -11,17 +11,36 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch
 from bochner.data.statistics import RowStatistics
+from bochner.estimators.inputs.ranges import LARGEST
 from bochner.losses import Loss, Margin, Multinomial, Quantile, Regression
 from bochner.records import Validated, require_sound
+from bochner.wording import AdvisedError
 
 MOST_OUTPUTS = 1 << 31
-LARGEST = 1e37  # in single precision, with a margin for sums
+
+
+def require_single_labels(y: Any) -> None:
+    """Refuse targets of several columns: a classifier has one label for each row."""
+    try:
+        shape = np.asarray(y).shape
+    except ValueError:  # rows of different lengths, which scikit-learn refuses
+        return
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"KernelClassifier needs one label for each row; got y of shape {shape}. For several "
+            "labels of a row (a table of 0 and 1) give OneVsRestClassifier(KernelClassifier()) of "
+            "sklearn.multiclass, for several targets MultiOutputClassifier(KernelClassifier()) of "
+            "sklearn.multioutput."
+        )
 
 
 def class_factors(
-    class_weight: Any, labels: NDArray[Any], counts: NDArray[np.int64] | None
+    class_weight: Any, labels: NDArray[Any], counts: NDArray[Any] | None
 ) -> NDArray[np.float64] | None:
-    """Return the weight of each class: n / (classes * rows of the class) if "balanced"."""
+    """Return the weight of each class: n / (classes * rows of the class) if "balanced".
+
+    `counts` are rows of each class or their weights. A class of no weight is not counted.
+    """
     if class_weight is None:
         return None
     if isinstance(class_weight, dict):
@@ -33,7 +52,9 @@ def class_factors(
             "class_weight='balanced' needs the rows of each class to be counted first, which "
             "classes= and partial_fit leave out: give the weights as a dict."
         )
-    return np.asarray(counts.sum() / (len(labels) * counts))
+    factors, some = np.ones(len(labels)), counts > 0
+    factors[some] = counts.sum() / (np.count_nonzero(some) * counts[some])
+    return factors
 
 
 def _from_dict(class_weight: dict[Any, Any], labels: NDArray[Any]) -> NDArray[np.float64]:
@@ -56,6 +77,7 @@ class TargetLearner(ABC):
     """Learns how targets are coded for a loss, from what the first pass over the rows has found."""
 
     needs_labels: ClassVar[bool] = False  # whether the first pass counts them
+    needs_targets: ClassVar[bool] = True
 
     @abstractmethod
     def learn(self, rows: RowStatistics, classes: Any, loss: Loss) -> Targets:
@@ -81,9 +103,10 @@ class NumberLearner(TargetLearner):
     def learn(self, rows: RowStatistics, classes: Any, loss: Loss) -> Targets:
         """Return the coding of as many columns as y has."""
         if not isinstance(loss, Regression):
-            raise ValueError(
-                f"A regressor needs a loss for numbers; {type(loss).__name__} is for labels. Use "
-                "loss='squared', or KernelClassifier."
+            raise AdvisedError(
+                f"A regressor needs a loss for numbers; {type(loss).__name__} is for labels.",
+                "Use loss='squared', or KernelClassifier.",
+                "Give loss='squared', or task='classification'.",
             )
         y = rows.first_row.y
         if y is None:
@@ -101,6 +124,7 @@ class LabelLearner(TargetLearner):
 
     def learn(self, rows: RowStatistics, classes: Any, loss: Loss) -> Targets:
         """Return the coding of all labels, those of the rows unless `classes` are given."""
+        require_single_labels(rows.first_row.y)
         if classes is None and rows.source.once:
             raise ValueError(
                 "An iterator can be read only once, so its classes cannot be collected first: give "
@@ -108,9 +132,10 @@ class LabelLearner(TargetLearner):
             )
         labels, counts = rows.labels if classes is None else (np.unique(classes), None)
         if len(labels) < 2:
-            raise ValueError(
-                f"A classifier needs at least two classes; got one class, {labels.tolist()}. Give "
-                "rows of another class too, or all labels as classes=."
+            raise AdvisedError(
+                f"A classifier needs at least two classes; got one class, {labels.tolist()}.",
+                "Give rows of another class too, or all labels as classes=.",
+                "Give rows of another class too, or task='novelty' to learn what is usual.",
             )
         return Labels.learn(labels, loss, class_factors(self.class_weight, labels, counts))
 
@@ -127,6 +152,8 @@ class LabelLearner(TargetLearner):
 @dataclass(frozen=True)
 class InlierLearner(TargetLearner):
     """Codes rows without targets."""
+
+    needs_targets: ClassVar[bool] = False
 
     def learn(self, rows: RowStatistics, classes: Any, loss: Loss) -> Targets:
         """Return the coding of one class."""

@@ -17,6 +17,12 @@ from sklearn.utils.validation import _check_sample_weight
 from bochner.component import NamedComponents
 from bochner.data import ArraySource, Batch, DataSource, Filling, Schema, as_source, mapped
 from bochner.data.transforms.transform import checked_source
+from bochner.data.weights import positive_rows
+from bochner.estimators.inputs.ranges import (
+    in_double_precision,
+    refuse_large_weights,
+    weights_in_range,
+)
 from bochner.estimators.inputs.schemas import (
     FittedColumns,
     SourceScoreMixin,
@@ -25,9 +31,10 @@ from bochner.estimators.inputs.schemas import (
 )
 from bochner.estimators.inputs.tables import TableInput
 from bochner.kernels import Kernel, Precomputed
+from bochner.wording import AdvisedError
 
-LARGEST = 1e37  # that single precision holds, with room for a sum
 PREDICTED_ROWS = 16_384  # at a time
+Counted = NDArray[np.bool_] | None  # which rows have a positive weight; None: all
 FILLED_ROWS = 16_384  # of a stream, from which the replacements of missing numbers are learned
 
 
@@ -36,11 +43,24 @@ def unchanged_on_error(attributes: dict[str, Any]) -> Iterator[None]:
     """Restore the attributes of an estimator, its `__dict__`, if the block fails."""
     before = dict(attributes)
     try:
-        yield
+        with named_columns(attributes):
+            yield
     except BaseException:
         attributes.clear()
         attributes.update(before)
         raise
+
+
+@contextmanager
+def named_columns(attributes: dict[str, Any]) -> Iterator[None]:
+    """Name the columns in an error of the block, if the attributes of an estimator know them."""
+    try:
+        yield
+    except AdvisedError as error:
+        names = attributes.get("feature_names_in_")
+        if names is None or not error.columns or max(error.columns) >= len(names):
+            raise
+        raise error.with_names(names.tolist()) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +82,33 @@ class InputValidation(TableInput, NamedComponents):
 
     @abstractmethod
     def _arrays(
-        self, X: Any, y: Any, *, reset: bool, least: int
+        self, X: Any, y: Any, *, counted: Counted = None, reset: bool, least: int
     ) -> tuple[Any, NDArray[Any] | None]:
-        """Return rows and targets, if there are any, validated as by scikit-learn."""
+        """Return rows and targets, if there are any, validated as by scikit-learn.
+
+        Only the `counted` rows (None: all) have a say in what is learned from them.
+        """
 
     def _source(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, least: int) -> DataSource:
-        if not is_stream(X):
-            refuse_blocks(X)
-            if reset:
-                self._learn_table(X)
-                self.__dict__.pop("schema_", None)
-            X, y = self._arrays(X, y, reset=reset, least=least)
-            return array_source(X, y, sample_weight)
-        X = with_shuffled_parts(X)
-        return with_shuffled_rows(X, self._stream(X, y, sample_weight, reset=reset))
+        """Return the rows of positive weight, validated."""
+        if is_stream(X):
+            X = with_shuffled_parts(X)
+            rows = self._stream(X, y, sample_weight, reset=reset)
+            return with_shuffled_rows(X, positive_rows(rows))
+        refuse_blocks(X)
+        weight, counted = checked_weights(X, sample_weight)
+        if counted is not None and np.count_nonzero(counted) < least:
+            raise ValueError(
+                f"At least {least} rows of positive weight are needed; got "
+                f"{np.count_nonzero(counted)}. Give more rows a positive weight."
+            )
+        if reset:
+            self._learn_table(X, counted)
+            self.__dict__.pop("schema_", None)
+        X, y = self._arrays(X, y, counted=counted, reset=reset, least=least)
+        source = ArraySource(X, y, weight)
+        # A precomputed kernel has a column for each row, so that none can be left out.
+        return source if is_precomputed(self.kernel) else positive_rows(source)
 
     def _stream(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> DataSource:
         """Return the rows of a source in their order, validated and without missing numbers."""
@@ -105,15 +138,25 @@ class InputValidation(TableInput, NamedComponents):
 
     def _validated_parts(self, X: Any) -> Iterator[ValidatedRows]:
         """Yield the rows of a source in validated parts."""
-        source = self._stream(X, None, None, reset=False)
-        for batch in source.batches(PREDICTED_ROWS):
-            self._kernel_of_rows(False).require(batch.X)
-            yield ValidatedRows(batch.X)
+        with named_columns(self.__dict__):
+            source = self._stream(X, None, None, reset=False)
+            for batch in source.batches(PREDICTED_ROWS):
+                self._kernel_of_rows(False).require(batch.X)
+                yield ValidatedRows(batch.X)
 
-    def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool, **checks: Any) -> Any:
+    def _validated(
+        self,
+        X: Any,
+        y: Any = "no_validation",
+        *,
+        counted: Counted = None,
+        reset: bool,
+        **checks: Any,
+    ) -> Any:
         """Return rows, and targets if there are any, validated as by scikit-learn.
 
-        Missing numbers are replaced; values of a precomputed kernel must not be missing.
+        Missing numbers are replaced, by what the `counted` rows say; values of a precomputed kernel
+        must not be missing.
         """
         if isinstance(X, ValidatedRows):
             return X.rows
@@ -125,7 +168,7 @@ class InputValidation(TableInput, NamedComponents):
         rows, *targets = found if isinstance(found, tuple) else (found,)
         refuse_missing(rows)
         if reset:
-            self._filling = Filling.learn(rows)
+            self._filling = Filling.learn(rows if counted is None else rows[counted])
         rows = self._filling.rows(rows)
         self._kernel_of_rows(reset).require(rows)
         return (rows, *targets) if targets else rows
@@ -139,9 +182,11 @@ class InputValidation(TableInput, NamedComponents):
 class NumericRegressor(SourceScoreMixin, RegressorMixin, InputValidation):  # type: ignore[misc]
     """A regressor whose targets are numbers, in one or several columns."""
 
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
+    def _arrays(
+        self, X: Any, y: Any, *, counted: Counted = None, reset: bool, least: int
+    ) -> tuple[Any, NDArray[Any]]:
         checks = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
-        return self._validated(X, y, reset=reset, **checks)  # type: ignore[no-any-return]
+        return self._validated(X, y, counted=counted, reset=reset, **checks)  # type: ignore[no-any-return]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -170,22 +215,23 @@ def stream(X: Any, y: Any, sample_weight: Any) -> DataSource:
             "Where X is a source or an iterator of blocks, y and sample_weight are part of it: "
             "give blocks (X, y) or (X, y, sample_weight)."
         )
-    return checked_source(as_source(X), checked)
+    return checked_source(as_source(X), _checked_in_range)
 
 
-def array_source(X: Any, y: Any, sample_weight: Any) -> DataSource:
-    """Return a source of validated arrays; this validates the weights."""
+def checked_weights(
+    X: Any, sample_weight: Any
+) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_] | None]:
+    """Return the validated weights of rows, and which are positive; None if all rows are alike."""
     if sample_weight is None:
-        return ArraySource(X, y)
-    sample_weight = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
-    if not sample_weight.any():
+        return None, None
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
         raise ValueError(
             "sample_weight is zero for every row: there is nothing to learn. Give at least one row "
             "a positive weight."
         )
-    return ArraySource(X, y, sample_weight)
+    weight = weights_in_range(weight)
+    return weight, None if weight.all() else weight > 0
 
 
 def refuse_missing(X: Any) -> None:
@@ -209,7 +255,14 @@ def checked(batch: Batch) -> Batch:
             f"{_place(batch)} have weights that are negative, NaN or infinite. Weights must be "
             "finite numbers from 0 on."
         )
+    in_double_precision(batch.X)
     return batch
+
+
+def _checked_in_range(batch: Batch) -> Batch:
+    if batch.weight is not None:
+        refuse_large_weights(batch.weight)
+    return checked(batch)
 
 
 def _place(batch: Batch) -> str:
@@ -220,18 +273,6 @@ def is_precomputed(kernel: Any) -> bool:
     """Whether a kernel, a name or a component, takes rows for its values."""
     named = isinstance(kernel, str) and kernel == "precomputed"
     return named or isinstance(kernel, Precomputed)
-
-
-def in_single_precision(X: Any) -> Any:
-    """Return rows, or refuse numbers that are infinite in the single precision of the features."""
-    values = X.data if sp.issparse(X) else X
-    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
-    if largest > LARGEST:
-        raise ValueError(
-            f"Numbers in X must be at most {LARGEST:g}, since features are made in single "
-            f"precision; got {largest:g}. Divide such columns by their size."
-        )
-    return X
 
 
 def require_square(source: DataSource, partial_rows: bool, scale: str | None) -> None:

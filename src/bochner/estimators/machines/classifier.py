@@ -13,9 +13,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bochner.callbacks import Callback
+from bochner.data.statistics import distinct_labels
 from bochner.estimators.fitting.calibration import gives_probabilities
 from bochner.estimators.inputs.schemas import SourceScoreMixin
-from bochner.estimators.inputs.targets import LabelLearner, Labels
+from bochner.estimators.inputs.targets import LabelLearner, Labels, require_single_labels
+from bochner.estimators.inputs.validation import Counted
 from bochner.estimators.machines.kernel_machine import KernelMachine, has_partial_fit
 
 
@@ -69,9 +71,9 @@ class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # typ
         For losses other than softmax and logistic: the `slope` by which f, and the `power` by which
         (1 + f) / 2 of the squared loss, become probabilities, and the number of held-out `rows`
         from which both are learned, 0 if there are none. `partial_fit` does not change it.
-    n_features_used_, n_iter_, history_, stopped_because_, coef_, intercept_, binning_
+    n_features_used_, n_iter_, history_, stopped_because_, weights_, intercept_, binning_
         As in `KernelRegressor`.
-    tuning_, relevance_, kernel_, loss_, plan_, scaling_, warping_, expansion_
+    tuning_, relevance_, feature_importances_, kernel_, loss_, plan_, scaling_, warping_, expansion_
         As in `KernelRegressor`.
 
     See Also
@@ -149,9 +151,10 @@ class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # typ
         """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
 
         `classes` are all labels, by default those of y (for a source, found in a first pass); an
-        iterator that can be read only once needs them. With `warm_start` a second call continues
-        the first: on the same rows the result equals that of one uninterrupted fit, bit for bit;
-        `max_passes` counts all passes.
+        iterator that can be read only once needs them. A row of weight 2 counts as two rows, one of
+        weight 0 as none, except that its label is a class (docs/choosing.md). With `warm_start` a
+        second call continues the first: on the same rows the result equals that of one
+        uninterrupted fit, bit for bit; `max_passes` counts all passes.
         """
         return self._fit(X, y, sample_weight, classes)  # type: ignore[no-any-return]
 
@@ -161,7 +164,8 @@ class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # typ
     ) -> Self:
         """Train on these rows once, in their order.
 
-        The first call determines the classes (give all of them), the bandwidth and the scaling.
+        The first call determines the classes (give all of them), the bandwidth and the scaling, or
+        an earlier `fit` did, whose function goes on with its features.
         """
         return self._partial_fit(X, y, sample_weight, classes)  # type: ignore[no-any-return]
 
@@ -190,9 +194,15 @@ class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # typ
         check_is_fitted(self)
         return cast(Labels, self._setup.targets)
 
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, NDArray[Any]]:
-        X, y = self._validated(X, y, ensure_min_samples=least, reset=reset)
-        check_classification_targets(y)
+    def _arrays(
+        self, X: Any, y: Any, *, counted: Counted = None, reset: bool, least: int
+    ) -> tuple[Any, NDArray[Any]]:
+        require_single_labels(y)
+        X, y = self._validated(X, y, counted=counted, ensure_min_samples=least, reset=reset)
+        if y.dtype == object:
+            distinct_labels(y)  # scikit-learn compares them too
+        with np.errstate(invalid="ignore"):  # of numbers that are no labels
+            check_classification_targets(y)
         return X, column_or_1d(y, warn=True)
 
     def _target_learner(self) -> LabelLearner:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from bochner.estimators.automatic.scales import TunedKernel, require_scales, sca
 from bochner.estimators.automatic.settings import FitSettings, default_kernel, is_auto
 from bochner.estimators.fitting.calibration import Calibration
 from bochner.estimators.fitting.fit import Fit
+from bochner.estimators.fitting.importances import ColumnImportances, shares
 from bochner.estimators.fitting.reporting import (
     CallbackSupportMixin,
     PassReporter,
@@ -33,18 +35,20 @@ from bochner.estimators.fitting.resume import (
     require_partial_fit,
     without_unused_bins,
 )
-from bochner.estimators.fitting.setup import FitRecord, Setup
+from bochner.estimators.fitting.setup import FitRecord, Setup, padded
+from bochner.estimators.inputs.ranges import in_single_precision
 from bochner.estimators.inputs.schemas import concatenated
+from bochner.estimators.inputs.suspicions import warn_of_columns, warn_of_labels, warn_of_size
 from bochner.estimators.inputs.targets import TargetLearner
 from bochner.estimators.inputs.validation import (
     PREDICTED_ROWS,
-    InputValidation,
-    in_single_precision,
+    ValidatedRows,
     is_precomputed,
     is_stream,
+    named_columns,
     unchanged_on_error,
 )
-from bochner.features import BinningDiagnostics, FeatureMap
+from bochner.features import BinningDiagnostics, CenterBasis, FeatureMap
 from bochner.kernels import Kernel
 from bochner.losses import Loss
 from bochner.problem import Expansion
@@ -62,13 +66,13 @@ from bochner.validation import (
 )
 
 OPTIONAL_ATTRIBUTES = (
-    "coef_",
     "binning_",
     "calibration_",
     "tuning_",
     "relevance_",
     "_unfinished",
     "_used",
+    "_importances",
 )
 
 
@@ -81,7 +85,7 @@ def has_partial_fit(estimator: KernelMachine) -> bool:
     return True
 
 
-class KernelMachine(CallbackSupportMixin, InputValidation):  # type: ignore[misc]
+class KernelMachine(CallbackSupportMixin, ColumnImportances):  # type: ignore[misc]
     """Validates rows, runs a `Fit`, stores its record and predicts; subclasses code the targets.
 
     `KernelRegressor` describes the parameters.
@@ -103,7 +107,6 @@ class KernelMachine(CallbackSupportMixin, InputValidation):  # type: ignore[misc
     scaling_: Scaling | None
     warping_: Warping | None
     expansion_: Expansion
-    coef_: NDArray[Any]
     intercept_: NDArray[Any]
     n_features_used_: int
     binning_: BinningDiagnostics
@@ -174,8 +177,10 @@ class KernelMachine(CallbackSupportMixin, InputValidation):  # type: ignore[misc
         self._check_parameters()
         estimator: KernelMachine = clone(self)
         source = estimator._source(X, y, None, reset=True, least=2)
-        with threads(self.n_jobs):
-            return estimator._new_fit(source, None).plan()
+        with threads(self.n_jobs), named_columns(estimator.__dict__):
+            plan = estimator._new_fit(source, None).plan()
+        warn_of_size(plan, source)
+        return plan
 
     def _check_parameters(self) -> None:
         if not is_auto(self.alpha):
@@ -219,13 +224,25 @@ class KernelMachine(CallbackSupportMixin, InputValidation):  # type: ignore[misc
     def _run_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> FitRecord:
         continues = (self.warm_start or self._unfinished) and self._training is not None
         source = self._source(X, y, sample_weight, reset=not continues, least=2)
+        wanted = not is_precomputed(self.kernel)
+        reference = self._take_reference(source, continues) if wanted else None
         fit = self._new_fit(source, classes, previous=self._record() if continues else None)
         if not is_stream(X):
             weights = None if sample_weight is None else {"sample_weight": sample_weight}
             fit.reporter.data = {"X": X, "y": y, "metadata": weights}
+        if not continues:
+            self._warn_of_data(source, fit.rows)
+            fit = replace(fit, announce=partial(warn_of_size, source=source))
         record = fit.run()
         self._store(record)
+        self._reference = reference
         return record
+
+    def _warn_of_data(self, source: DataSource, rows: RowStatistics) -> None:
+        """Warn of what is probably not meant, before the fit."""
+        warn_of_columns(source, self._names, self._table)
+        if rows.wants_labels and not source.once:
+            warn_of_labels(rows.labels[1])
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         self._check_parameters()
@@ -237,9 +254,11 @@ class KernelMachine(CallbackSupportMixin, InputValidation):  # type: ignore[misc
                     "saved without its unused bins. Fit it again, or use the model before saving."
                 )
             source = self._source(X, y, sample_weight, reset=not continues, least=1)
+            reference = self._take_reference(source, continues)
             previous = self._record() if continues else None
             record = self._new_fit(source, classes, previous, is_chunk=True).run_once()
             self._store(record)
+            self._reference = reference
         if record.reason is INTERRUPTED:
             raise KeyboardInterrupt
         return self
@@ -301,6 +320,39 @@ class KernelMachine(CallbackSupportMixin, InputValidation):  # type: ignore[misc
             self.tuning_ = record.tuned.tuned
             self.relevance_ = self.tuning_.relevance
 
+    @property
+    def weights_(self) -> NDArray[Any]:
+        """The weights of the basis functions, (outputs, functions); unused functions have 0."""
+        check_is_fitted(self)
+        size = self.expansion_.basis.size
+        if size is None:
+            raise AttributeError(
+                "weights_ needs a fixed number of functions, and these features are endless; "
+                "expansion_.weights has the weights of those that are used."
+            )
+        return padded(self.expansion_.weights.T, size)
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """Missing: scikit-learn takes `coef_` for weights of columns, of which there are none."""
+        raise AttributeError(
+            "A kernel machine has no weights of columns, as which scikit-learn reads coef_: "
+            "weights_ are the weights of its functions, feature_importances_ the importances of "
+            "columns."
+        )
+
+    @property
+    def dual_coef_(self) -> NDArray[Any]:
+        """The coefficients of k(., x_i) for all training rows x_i, (outputs, rows)."""
+        check_is_fitted(self)
+        basis = self.expansion_.basis
+        if not isinstance(basis, CenterBasis) or not basis.complete or basis.index is None:
+            raise AttributeError(
+                "dual_coef_ needs a function of all training rows as centres: give "
+                "features='centers'. weights_ has the weights of other features."
+            )
+        return self.expansion_.weights[np.argsort(basis.index)].T
+
     def _model_of(self, record: FitRecord) -> KernelMachine:
         """Return a copy of the estimator that resumes an unfinished fit."""
         model = object.__new__(type(self))
@@ -309,6 +361,13 @@ class KernelMachine(CallbackSupportMixin, InputValidation):  # type: ignore[misc
         model._unfinished, model._used = True, record.seconds
         return model
 
+    def _learned_importances(self) -> NDArray[np.float64] | None:
+        relevance = self.__dict__.get("relevance_")
+        return None if relevance is None or not (relevance > 0).any() else shares(relevance)
+
+    def _values(self, X: ValidatedRows) -> NDArray[Any]:
+        return self._evaluate(X)
+
     def _evaluate(self, X: Any) -> NDArray[Any]:
         """Return f at rows, (rows, outputs), in float32 for float32 rows."""
         check_is_fitted(self)
@@ -316,7 +375,7 @@ class KernelMachine(CallbackSupportMixin, InputValidation):  # type: ignore[misc
             return concatenated(map(self._evaluate, self._validated_parts(X)))  # type: ignore[no-any-return]
         X = self._validated(X, reset=False)
         values = np.empty((X.shape[0], self._setup.targets.outputs), X.dtype)
-        with threads(self.n_jobs):
+        with threads(self.n_jobs), named_columns(self.__dict__):
             for start in range(0, len(values), PREDICTED_ROWS):
                 rows = slice(start, start + PREDICTED_ROWS)
                 values[rows] = self.expansion_(in_single_precision(self._setup.rows(X[rows])))

@@ -16,6 +16,7 @@ from bochner.component import Component
 from bochner.estimators.automatic.scales import has_auto_bandwidth
 from bochner.estimators.automatic.settings import FitSettings
 from bochner.estimators.inputs.targets import InlierLearner
+from bochner.estimators.inputs.validation import Counted
 from bochner.estimators.machines.kernel_machine import KernelMachine
 from bochner.features import FeatureMap
 from bochner.kernels import Gaussian, Kernel
@@ -64,6 +65,8 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
     offset_ : float
         rho, such that decision_function = score_samples - offset_.
     n_features_used_, n_iter_, history_, stopped_because_, kernel_, scaling_, expansion_
+        As in `KernelRegressor`.
+    weights_, feature_importances_
         As in `KernelRegressor`.
 
     See Also
@@ -198,8 +201,10 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
         enough: Stop = Steps(ENOUGH_STEPS) if self.max_passes is None else Passes(self.max_passes)
         return replace(super()._settings(), kernel=self._value_of("kernel"), enough=enough)
 
-    def _arrays(self, X: Any, y: Any, *, reset: bool, least: int) -> tuple[Any, None]:
-        return self._validated(X, reset=reset, ensure_min_samples=least), None
+    def _arrays(
+        self, X: Any, y: Any, *, counted: Counted = None, reset: bool, least: int
+    ) -> tuple[Any, None]:
+        return self._validated(X, counted=counted, reset=reset, ensure_min_samples=least), None
 
     def _target_learner(self) -> InlierLearner:
         return InlierLearner()

@@ -27,12 +27,14 @@ class KernelQuantileRegressor(RegressionMachine):
 
     Parameters
     ----------
-    quantiles : sequence of floats, default=(0.05, 0.5, 0.95)
-        The quantiles tau_k, between 0 and 1, in increasing order.
+    quantiles : float or sequence of floats, default=(0.05, 0.5, 0.95)
+        The quantiles tau_k, between 0 and 1, in increasing order. `predict` returns a column for
+        each of a sequence, and the shape of y for a number, as `numpy.quantile` does.
     kernel, features, solver, alpha
         As in `KernelRegressor`. "auto" is random binning with backfitting where scales are
-        learned, Nystroem on few rows and for other kernels, and "dsg" on streams. alpha="auto" is
-        divided by the standard deviation of the targets, since the loss has their unit.
+        learned, "smo" on few rows, Nystroem for other kernels, and "dsg" on streams.
+        alpha="auto" is divided by the standard deviation of the targets, since the loss has their
+        unit.
     fit_intercept, scale, scales, tuning
         As in `KernelRegressor`; scales are learned with the squared loss.
     max_passes, max_seconds, early_stopping, tol, warm_start
@@ -42,10 +44,10 @@ class KernelQuantileRegressor(RegressionMachine):
 
     Attributes
     ----------
-    loss_, kernel_, plan_, tuning_, relevance_, scaling_, warping_, expansion_, coef_, intercept_
+    loss_, kernel_, plan_, tuning_, relevance_, scaling_, warping_, expansion_, weights_, intercept_
         As in `KernelRegressor`; the function has a column for each quantile, and for y of several
         columns those of the first column of y come first.
-    n_features_used_, n_iter_, history_, stopped_because_, binning_
+    n_features_used_, n_iter_, history_, stopped_because_, binning_, feature_importances_
         As in `KernelRegressor`.
 
     See Also
@@ -55,6 +57,11 @@ class KernelQuantileRegressor(RegressionMachine):
 
     Notes
     -----
+    A function is too close to the rows that it was fitted to. So each quantile is shifted such that
+    its share of held-out rows lies below; where less than 2,000 rows are held out, up to ten
+    further fits hold out others (Romano, Patterson and Candes 2019, Conformalized quantile
+    regression). early_stopping=False and max_passes mean that no further fit is made.
+
     The predicted quantiles of a row never cross, since `predict` sorts them; two may be equal.
     Sorting does not increase the distance to the true quantiles (Chernozhukov, Fernandez-Val and
     Galichon 2010, Quantile and probability curves without crossing, Proposition 4).
@@ -130,19 +137,26 @@ class KernelQuantileRegressor(RegressionMachine):
         """
         if isinstance(X, DataSource):
             y, sample_weight = read_targets(X)
-        found = np.moveaxis(self.predict(X), -1, 0)
+        values = self.predict(X)
+        found = values[None] if self._is_single else np.moveaxis(values, -1, 0)
         scores = [
             d2_pinball_score(y, one, alpha=share, sample_weight=sample_weight)
             for share, one in zip(self._shares(), found, strict=True)
         ]
         return float(np.mean(scores))
 
+    @property
+    def _is_single(self) -> bool:
+        """Whether there is one quantile, which has no axis of its own."""
+        return np.ndim(self.quantiles) == 0
+
     def _loss(self) -> Any:
-        return Quantile(self._shares())
+        shares = self._shares()
+        return Quantile(shares[0] if self._is_single else shares)
 
     def _shares(self) -> tuple[float, ...]:
         """Return the validated quantiles."""
-        shares = np.asarray(self.quantiles)
+        shares = np.atleast_1d(self.quantiles)
         numbers = shares.ndim == 1 and len(shares) > 0 and shares.dtype.kind == "f"
         if not numbers or not ((shares > 0) & (shares < 1)).all():
             raise ValueError(
@@ -157,4 +171,5 @@ class KernelQuantileRegressor(RegressionMachine):
         return tuple(shares.tolist())
 
     def _target_learner(self) -> NumberLearner:
-        return NumberLearner(type(self).__name__, len(self._shares()))
+        copies = None if self._is_single else len(self._shares())
+        return NumberLearner(type(self).__name__, copies)

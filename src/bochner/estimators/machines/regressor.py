@@ -21,8 +21,9 @@ class RegressionMachine(NumericRegressor, KernelMachine):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to arrays, or to a source or an iterator of blocks (X, y[, sample_weight]).
 
-        With `warm_start` a second call continues the first: on the same rows the result equals
-        that of one uninterrupted fit, bit for bit; `max_passes` counts all passes.
+        A row of weight 2 counts as two rows, one of weight 0 as none (docs/choosing.md). With
+        `warm_start` a second call continues the first: on the same rows the result equals that of
+        one uninterrupted fit, bit for bit; `max_passes` counts all passes.
         """
         return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
@@ -30,7 +31,8 @@ class RegressionMachine(NumericRegressor, KernelMachine):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on these rows once, in their order.
 
-        The first call determines the bandwidth, the scaling and the number of columns.
+        The first call determines the bandwidth, the scaling and the number of columns, or an
+        earlier `fit` did, whose function goes on with its features.
         """
         return self._partial_fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
@@ -52,8 +54,9 @@ class KernelRegressor(RegressionMachine):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="auto"
-        A name such as "gaussian", "laplacian" or "matern", a component of `bochner.kernels`, a
-        function k(A, B), or "precomputed" if X holds the kernel's values. "auto": the kernel found
+        A name such as "gaussian", "laplacian" or "matern", also one of scikit-learn ("rbf", "poly",
+        "linear", "cosine", "chi2", "additive_chi2"); a component of `bochner.kernels`, a function
+        k(A, B), or "precomputed" if X holds the kernel's values. "auto": the kernel found
         with learned scales, else "laplacian" for bins and "gaussian" otherwise. The bandwidth
         "median" is computed from a sample of the rows, "auto" is chosen on held-out rows
         (`kernel__bandwidth`).
@@ -74,7 +77,8 @@ class KernelRegressor(RegressionMachine):
         `bochner.solvers`. "auto" depends on rows, columns, loss, memory and time: docs/choosing.md
         lists the rules, and `plan(X, y)` returns the choice.
     alpha : float or "auto", default="auto"
-        The regularisation. "auto" is the default of the solver (docs/choosing.md).
+        The regularisation. "auto" is the default of the solver (docs/choosing.md), most often one
+        divided by the number of rows or their total weight.
     quantile : float or None, default=None
         The quantile, between 0 and 1, for loss="quantile"; None is the median.
     fit_intercept : bool, default=True
@@ -86,7 +90,8 @@ class KernelRegressor(RegressionMachine):
         The numbers by which columns are divided before the kernel is evaluated (ARD). "learn"
         chooses them on held-out rows of a sample, together with the bandwidth, the kernel if it is
         "auto" (Laplacian or Gaussian) and, for kernel ridge regression, alpha. "auto" learns them
-        from more than 3,000 rows of up to 256 columns if kernel, features and solver are "auto".
+        if kernel, features and solver are "auto" and there are up to 256 columns: on held-out rows
+        or, for up to 3,000 rows and the squared loss, by leave-one-out errors.
     tuning : str or Tuning, default="search"
         How scales are learned: "search", or a component of `bochner.tuning`.
     max_passes : int or None, default=None
@@ -125,10 +130,16 @@ class KernelRegressor(RegressionMachine):
         Losses, rows and seconds after every batch.
     stopped_because_ : str
         Why the fit ended.
-    coef_, intercept_ : arrays
+    weights_, intercept_ : arrays
         The weights and the constants of f. The weights are those of the centres, or of the columns
         of `RandomFourier` or `RandomBinning` with the same kernel, size and random_state (not for a
         growing number of features, nor for "averaged", which reads the rows in another order).
+    dual_coef_ : array of shape (outputs, n_rows)
+        The weights in the order of the training rows, if all of them are centres.
+    feature_importances_ : array of n_columns numbers
+        How much each column contributes to the predictions: shares of `relevance_`, or of total
+        effects on up to 256 training rows if no scales were learned (docs/scales.md). There is no
+        `coef_`, which scikit-learn takes for weights of columns.
     binning_ : BinningDiagnostics
         For bins: their number, and how finely they divide the rows.
     tuning_, relevance_ : Tuned, array

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar, Self, cast
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +15,7 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.pool import threads
 from bochner.data import ArraySource
 from bochner.estimators.automatic.settings import features_for_table
+from bochner.estimators.inputs.ranges import refuse_vanishing
 from bochner.estimators.inputs.tables import TableInput
 from bochner.estimators.inputs.validation import unchanged_on_error
 from bochner.features import DenseBasis, FeatureMap, prepare
@@ -91,6 +93,7 @@ class FeatureTransformer(KernelTransformer):
             kernel.require(X)
             features = features_for_table(self._features(), self._table, kernel)
             sample = ArraySource(X).sample(features.sample_rows(X.shape[0]), seed)
+            refuse_vanishing(sample.X, "X")
             self.kernel_, basis = prepare(kernel, features, sample, seed, X.dtype, memory)
         self.basis_ = cast(DenseBasis, basis)
         return self
@@ -99,8 +102,9 @@ class FeatureTransformer(KernelTransformer):
         """Return the features of the rows, (rows, size), in the dtype of the fitted rows."""
         check_is_fitted(self)
         X = self._validated_arrays(X, reset=False)
-        with threads(self.n_jobs):
-            return self.basis_.columns(self.basis_.encode(X))
+        with threads(self.n_jobs), np.errstate(over="ignore", invalid="ignore"):
+            features = self.basis_.columns(self.basis_.encode(X))
+        return finite_features(features)
 
     def _default_kernel(self) -> str:
         return self.own_kernel
@@ -108,6 +112,16 @@ class FeatureTransformer(KernelTransformer):
     @property
     def _n_features_out(self) -> int:
         return self.basis_.end(None)
+
+
+def finite_features(features: NDArray[Any]) -> NDArray[Any]:
+    """Return features, or refuse those that are too large for their precision."""
+    if not np.isfinite(features).all():
+        raise ValueError(
+            f"Features must be finite; some of these are too large for {features.dtype}, since "
+            "rows are too long for the kernel. Scale the columns of X to a size of about 1."
+        )
+    return features
 
 
 class HistogramTransformer(FeatureTransformer):

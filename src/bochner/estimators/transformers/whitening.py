@@ -7,17 +7,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bochner.compute.pool import each_tile, threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
+from bochner.estimators.inputs.tables import numeric_rows
 from bochner.estimators.inputs.validation import unchanged_on_error
 from bochner.features.dense_basis import ROWS, padded
 from bochner.spectra import Spectrum, singular
 from bochner.validation import require, require_count, require_jobs, require_positive, seed_of
-
-FLOATS = [np.float64, np.float32]
 
 
 class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -96,7 +95,7 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         _require_damping(self.damping)
         seed = seed_of(self.random_state)
         with unchanged_on_error(self.__dict__), threads(self.n_jobs):
-            X = validate_data(self, X, dtype=FLOATS)
+            X = numeric_rows(self, X, reset=True)
             sample = ArraySource(X).sample(self.subsample, seed).X
             self.spectrum_ = _dominant(sample, self.eigenvectors, Random(seed))
             self._shrunk = _shrunk(self.spectrum_, self.damping)
@@ -105,7 +104,7 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def transform(self, X: Any) -> NDArray[Any]:
         """Return P^(1/2) x of the rows, in their dtype."""
         check_is_fitted(self)
-        return self._whitened(validate_data(self, X, dtype=FLOATS, reset=False))
+        return self._whitened(numeric_rows(self, X, reset=False))
 
     def weights(self, coef: Any) -> NDArray[Any]:
         """Return for the original rows the coefficients learned on transformed ones, w P^(1/2).

@@ -13,6 +13,8 @@ from bochner.compute.pool import threads
 from bochner.data import DataSource
 from bochner.estimators.fitting.reporting import warn_of_limits
 from bochner.estimators.fitting.setup import require_recipe
+from bochner.estimators.inputs.ranges import in_single_precision
+from bochner.estimators.inputs.tables import numeric_rows
 from bochner.estimators.inputs.validation import is_stream, unchanged_on_error
 from bochner.estimators.two_samples.ratio_fit import (
     RatioFit,
@@ -163,7 +165,7 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
     def log_ratio(self, X: Any) -> NDArray[np.float64]:
         """Return f = log(p/q) at rows."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = in_single_precision(numeric_rows(self, X, reset=False, accept_sparse="csr"))
         with threads(self.n_jobs):
             return values(self.expansion_, X)
 

@@ -93,10 +93,11 @@ class RatioFit:
         count as equal, and the smoothest f is chosen: a rough f can be wrong where rows are few.
         """
         training, held_out = training.head(TRIED_ROWS), held_out.head(2 * TRIED_ROWS)
-        sample = training.shuffled(Random(self.seed)).sample(2 * TRIED_ROWS).X
+        sample = training.shuffled(Random(self.seed)).sample(2 * TRIED_ROWS)
+        weight = None if training.is_uniform else sample.weight
         candidates = [Gaussian(multiplier=multiplier) for multiplier in MULTIPLIERS]
         kernels = [
-            kernel.resolved(sample, Random(self.seed))
+            kernel.resolved(sample.X, Random(self.seed), weight)
             for kernel in (candidates if is_auto(self.kernel) else [Kernel.resolve(self.kernel)])
         ]
         ridges = RIDGES if is_auto(self.alpha) else RIDGES[:1]  # a given alpha replaces the ridge
@@ -214,7 +215,7 @@ def values(f: Expansion, X: Any) -> NDArray[np.float64]:
 
 def normalised(f: Expansion, pair: SamplePair) -> Expansion:
     """Return f with the constant that makes the mean ratio over the rows of q equal to 1."""
-    return Expansion(f.basis, f.weights, f.intercept - _log_mean_ratio(f, pair))
+    return replace(f, intercept=f.intercept - _log_mean_ratio(f, pair))
 
 
 def divergence(f: Expansion, pair: SamplePair) -> float:

@@ -16,12 +16,14 @@ from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Batch, DataSource, Stream, as_source, mapped
 from bochner.data.source import Reader
 from bochner.data.transforms.transform import checked_source
-from bochner.estimators.inputs.validation import (
-    checked,
+from bochner.data.weights import positive_rows
+from bochner.estimators.inputs.ranges import (
     in_single_precision,
-    is_stream,
-    refuse_blocks,
+    refuse_vanishing,
+    whole_numbers_in_range,
 )
+from bochner.estimators.inputs.tables import require_numbers
+from bochner.estimators.inputs.validation import checked, is_stream, refuse_blocks
 
 ROWS_PER_BATCH = 4_096  # of either sample
 FEWEST_ROWS = 4  # of either sample: some are held out
@@ -44,15 +46,20 @@ def weighted_sources(X: Any, Y: Any, w: Any, v: Any) -> tuple[DataSource, DataSo
 def _array_source(given: Any, weight: Any, name: str) -> ArraySource:
     """Return a sample given as an array, possibly without rows."""
     refuse_blocks(given)
-    rows = check_array(
-        given,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_min_samples=0,
-        input_name=name,
-    )
+    require_numbers(given, f"The sample {name}")
+    with whole_numbers_in_range():
+        rows = check_array(
+            given,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=0,
+            input_name=name,
+        )
     if weight is not None:
         weight = _check_sample_weight(weight, rows, dtype=np.float64, ensure_non_negative=True)
+        if weight.any():  # rows of weight 0 are as if they were not there
+            rows, weight = rows[weight > 0], weight[weight > 0]
+    refuse_vanishing(rows, name)
     return ArraySource(in_single_precision(rows), None, weight)
 
 
@@ -79,7 +86,7 @@ def _source(given: Any, weight: Any, name: str) -> DataSource:
             f"Where {name} is a source or an iterator of blocks, its weights are part of it: give "
             "blocks (rows, None, weights)."
         )
-    return checked_source(as_source(given), _validated)
+    return positive_rows(checked_source(as_source(given), _validated))
 
 
 def _validated(batch: Batch) -> Batch:
@@ -245,6 +252,11 @@ class SamplePair:
 
     def __len__(self) -> int:
         return len(self.x) + len(self.y)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the rows of either sample have the same weight."""
+        return all(np.ptp(rows.weights) == 0 for rows in (self.x, self.y))
 
     @property
     def has_weight(self) -> bool:

@@ -16,6 +16,8 @@ from bochner.compute.pool import threads
 from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
 from bochner.estimators.automatic.settings import is_auto
+from bochner.estimators.inputs.ranges import in_single_precision
+from bochner.estimators.inputs.tables import numeric_rows
 from bochner.estimators.inputs.validation import is_stream
 from bochner.estimators.two_samples.samples import FeaturePair, feature_pairs, sample_sources
 from bochner.features import Basis, map_of, prepare
@@ -107,7 +109,7 @@ class KernelWitness(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the witness at rows."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = in_single_precision(numeric_rows(self, X, reset=False, accept_sparse="csr"))
         with threads(self.n_jobs):
             return np.asarray(self.expansion_(X)[:, 0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,8 +18,9 @@ from bochner.features.feature_map import GrowingFeatureMap
 from bochner.kernels import Kernel, Separable
 from bochner.kernels.kernel import is_separable, separable
 from bochner.validation import is_integer, require_count
+from bochner.wording import AdvisedError
 
-FEW_GRIDS, MANY_GRIDS = 64, 512  # if their number is "auto"
+FEWEST_GRIDS, FEW_GRIDS, MANY_GRIDS = 8, 64, 512  # if their number is "auto"
 FEW_ENTRIES = 24_000_000  # rows times grids times outputs: one or two seconds
 ENTRIES_A_SECOND = 5_000_000  # of a time limit, most of which training needs
 MANY_ENTRIES = 130_000_000  # with more, a doubling takes minutes and improves little
@@ -108,11 +110,16 @@ class Binning(GrowingFeatureMap, name="binning"):
     def initial_basis(
         self, basis: Basis, kernel: Kernel, seed: int, rows: int, seconds: float | None = None
     ) -> BinningBasis:
-        """Return the basis with as many grids as take seconds, if their number is "auto"."""
+        """Return the basis with as many grids as take seconds, at least 8, if they are "auto"."""
         assert isinstance(basis, BinningBasis)  # it is what `build` returns
         most = FEW_ENTRIES if seconds is None else min(FEW_ENTRIES, seconds * ENTRIES_A_SECOND)
         while self._may_double(basis, rows, most):
             basis = self._doubled(basis, kernel, seed)
+        most = inf if seconds is None else seconds * ENTRIES_A_SECOND
+        few = self.grids == "auto"
+        while few and len(basis.grids) > FEWEST_GRIDS and len(basis.grids) * rows > most:
+            half = basis.grids[: len(basis.grids) // 2]
+            basis = BinningBasis(half, basis.variance, basis.memory)
         return basis
 
     def larger_basis(
@@ -179,7 +186,10 @@ def _require_whole(X: Any, categorical: tuple[int, ...]) -> None:
     for j in categorical:
         column = X[:, [j]].toarray() if sp.issparse(X) else X[:, [j]]
         if (column != np.round(column)).any():
-            raise ValueError(
-                f"Column {j} is categorical, so it must hold whole numbers; got "
-                f"{column[column != np.round(column)][0]!r}. Encode it first (OrdinalEncoder)."
+            raise AdvisedError(
+                "{columns} is categorical, so it must hold whole numbers; got "
+                f"{column[column != np.round(column)][0]!r}.",
+                "Encode it first (OrdinalEncoder).",
+                "Give categorical={names}.",
+                columns=[j],
             )

@@ -24,6 +24,7 @@ from bochner.compute.pool import each_tile
 from bochner.features.basis import Basis, GrowingBasis
 from bochner.features.centring import MOST, checked_columns
 from bochner.records import Validated, require_sound
+from bochner.wording import AdvisedError
 
 ENCODED_ROWS = 16_384  # at a time, so that a grid's table stays in the cache
 
@@ -245,10 +246,11 @@ class BinningBasis(GrowingBasis):
         if (largest < self._furthest).all():
             return
         j = int(np.argmax(~(largest < self._furthest)))
-        raise ValueError(
-            f"Column {j} must have numbers below {self._furthest[j]:g}, since its bins are too "
-            f"narrow to be distinguished beyond; got {largest[j]:g}. Scale the columns "
-            "(scale='range'), or choose a larger bandwidth."
+        raise AdvisedError(
+            f"{{columns}} must have numbers below {self._furthest[j]:g}, since its bins are too "
+            f"narrow to be distinguished beyond; got {largest[j]:g}.",
+            "Scale the columns (scale='range'), or choose a larger bandwidth.",
+            columns=[j],
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,10 +15,12 @@ from bochner.compute.linear_algebra.products import add_column_products, add_row
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
+from bochner.features.centers.kernel_basis import KernelBasis
 from bochner.features.centers.kernel_matrix import kernel_matrix
+from bochner.features.centers.row_cache import RowCache
 from bochner.features.centring import MOST, Centring
 from bochner.features.codes.kept_columns import KernelRows
-from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
+from bochner.features.dense_basis import BLOCK, ROWS, cuts
 from bochner.kernels import Kernel, PreparedKernel
 from bochner.kernels.rows import dense
 from bochner.records import require_sound
@@ -28,7 +30,7 @@ MOST_ROWS = 1 << 40
 
 
 @dataclass(init=False, eq=False, repr=False)
-class CenterBasis(DenseBasis):
+class CenterBasis(KernelBasis):
     """The functions phi_j(x) = k(x, c_j) of centres c_j.
 
     `index` has the row numbers of the centres, None if they are not training rows. If all training
@@ -68,6 +70,8 @@ class CenterBasis(DenseBasis):
         self._numbers: NDArray[np.int64] | None = None
         self._against: PreparedKernel | None = None
         self._factor: NDArray[np.float64] | None = None
+        self._rows: RowCache | None = None
+        self._double: CenterBasis | None = None
 
     def validate(self) -> None:
         """Check that centres, their row numbers and the centring have the same shapes."""
@@ -190,6 +194,48 @@ class CenterBasis(DenseBasis):
         other.clear_cache()
         return other
 
+    @property
+    def fixed(self) -> CenterBasis:
+        """The same functions, whose centres stay if other rows follow."""
+        return self.at(self.centers)
+
+    @property
+    def n_centers(self) -> int:
+        """The number of centres."""
+        return self.size
+
+    def code_of_centers(self, numbers: NDArray[np.int64]) -> Any:
+        """Return the code of the centres of these numbers."""
+        return self.centers[numbers]
+
+    def in_double(self) -> Self:
+        """Return the same functions in double precision, at the same centres."""
+        other = copy(self)
+        other.dtype = np.dtype(np.float64)
+        other.centring, other.centers = self._exact_codes(other.dtype)
+        other.clear_cache()
+        return other
+
+    @property
+    def is_factorized(self) -> bool:
+        """Whether the factor that `solved` needs is known."""
+        return self._factor is not None
+
+    def _exact_codes(self, dtype: np.dtype[Any]) -> tuple[Centring, Any]:
+        """Return centring and centres in this dtype, without a shift of categories.
+
+        Codes that were shifted in another precision would differ from all others.
+        """
+        centring, centers = replace(self.centring, dtype=dtype), self.centers.astype(dtype)
+        numbers = self.kernel.numeric_columns(centring.n_columns)
+        places = sorted(set(range(centring.n_columns)) - numbers)
+        if centring.centre is None or not places:
+            return centring, centers
+        centre = centring.centre.copy()
+        centers[:, places] = np.rint(centers[:, places] + centre[places])
+        centre[places] = 0.0
+        return replace(centring, centre=centre), centers
+
     def solved(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weights of the function in the span that has these values at the centres."""
         if self._factor is None:
@@ -212,6 +258,13 @@ class CenterBasis(DenseBasis):
         return self._matrix
 
     @property
+    def exact_rows(self) -> RowCache:
+        """The rows of the kernel matrix of the centres in double precision."""
+        if self._rows is None:
+            self._rows = RowCache(self.double, self.double.centers, self.memory)
+        return self._rows
+
+    @property
     def against(self) -> PreparedKernel:
         """The kernel prepared for the centres."""
         if self._against is None:
@@ -222,7 +275,7 @@ class CenterBasis(DenseBasis):
         return self  # only caches change
 
     def __getstate__(self) -> dict[str, Any]:
-        computed = ("_matrix", "_numbers", "_against", "_factor")
+        computed = ("_matrix", "_numbers", "_against", "_factor", "_rows", "_double")
         return {name: value for name, value in vars(self).items() if name not in computed}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -244,6 +297,10 @@ class PrecomputedBasis(CenterBasis):
 
     def _validate_count(self) -> None:
         return  # a file holds the numbers of the centres, not their rows
+
+    def loses_digits(self, weights: NDArray[Any]) -> bool:
+        """Return False: the values are the user's, as precise as they are given."""
+        return False
 
     @property
     def is_of_rows(self) -> bool:

@@ -114,7 +114,9 @@ class Centers(FeatureMap, name="centers"):
     ) -> CenterBasis:
         """Return the basis; if all rows are centres, the sample must be all rows."""
         self._check()
-        centring = (Centring.at_mean if kernel.centred else Centring.in_place)(sample.X, dtype)
+        centring = Centring.in_place(sample.X, dtype)
+        if kernel.centred:
+            centring = Centring.at_mean(sample.X, dtype, sample.weight)
         if isinstance(kernel, Precomputed):
             return self._of_columns(kernel, sample, centring, seed, memory)
         if self.given is not None:

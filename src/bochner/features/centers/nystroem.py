@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from bochner.data.batch import Batch
 from bochner.features.basis import WrappedBasis
 from bochner.features.centers.center_basis import CenterBasis
 from bochner.features.centers.centers import Centers
+from bochner.features.centers.kernel_basis import KernelBasis
 from bochner.features.centers.whitened_basis import exact_matrix
 from bochner.features.dense_basis import DenseBasis
 from bochner.features.feature_map import FeatureMap
@@ -93,7 +95,7 @@ class NystroemFeatures(FeatureMap, name="nystroem"):
 
 
 @dataclass(init=False, eq=False, repr=False)
-class NystroemBasis(WrappedBasis, DenseBasis):
+class NystroemBasis(WrappedBasis, KernelBasis):
     """The functions phi(x) = D^-1/2 V'k(Z, x); codes are those of `inner`, k(., Z)."""
 
     size: int
@@ -118,8 +120,27 @@ class NystroemBasis(WrappedBasis, DenseBasis):
         self.inner.fill(code, 0, self.inner.size, values)
         np.matmul(values, self.mixing[:, start:stop], out=out)
 
+    @property
+    def n_centers(self) -> int:
+        """The number of centres whose code is known."""
+        return self.inner.n_centers
+
+    def code_of_centers(self, numbers: NDArray[np.int64]) -> Any:
+        """Return the code of the centres of these numbers."""
+        return self.inner.code_of_centers(numbers)
+
+    def in_double(self) -> Self:
+        """Return the same functions in double precision: the same numbers mix kernel values."""
+        other = copy(self)
+        other.inner, other.dtype = self.inner.in_double(), np.dtype(np.float64)
+        other.mixing = self.mixing.astype(other.dtype)
+        return other
+
     def __deepcopy__(self, memo: Any) -> NystroemBasis:
-        return self  # it does not change
+        return self  # only a cache changes
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_double"}
 
 
 def _whitening(matrix: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -179,7 +179,9 @@ class WhitenedBasis(WrappedBasis, TransformedBasis):
         return out
 
     def prediction_weights(self, weights: NDArray[Any]) -> NDArray[np.float64]:
-        """Return L^-T w."""
+        """Return L^-T w; zero weights need no factor."""
+        if not weights.any():
+            return np.zeros(weights.shape)
         return solve_upper(self.lower, weights)
 
     def with_kept_columns(self, rows: int | None, memory: int) -> WhitenedBasis:

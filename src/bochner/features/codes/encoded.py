@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.interruption import abandonable, after
 from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
@@ -55,8 +57,8 @@ class EncodedRows(EncodedData):
     """Batches whose X is the code of their rows; a basis that grows gets the functions of all rows.
 
     One pass over the source makes the codes. They are kept within `memory` bytes, beyond that in
-    a memory-mapped temporary file; if the disk is full, each pass encodes the rows again, with the
-    same result. Batches are in the order of the source, the same in every pass.
+    a memory-mapped temporary file; if the disk is full or time is up, each pass encodes the rows
+    again, with the same result. Batches are in the order of the source, the same in every pass.
 
     Parameters
     ----------
@@ -72,6 +74,9 @@ class EncodedRows(EncodedData):
     smaller : EncodedRows or None
         The same rows, in batches of the same size, on the basis that this one was enlarged from.
         Its stored codes are copied, not computed again; then it shares the memory of the copies.
+    until : float
+        The time, by `time.perf_counter`, after which no codes are made. A basis that grows has its
+        functions from the codes, so that it is encoded completely.
     """
 
     def __init__(
@@ -83,23 +88,27 @@ class EncodedRows(EncodedData):
         left_out: NDArray[np.int64] | None = None,
         *,
         smaller: EncodedRows | None = None,
+        until: float = inf,
     ) -> None:
         self.source, self.basis, self.rows = source, basis, rows
         self.left_out = np.empty(0, np.int64) if left_out is None else left_out
         self._store = ArrayStore(memory_budget(memory))
         self._batches: list[Batch] = []
         self._codes: list[Any | None] = []
+        self._due = after(inf if isinstance(basis, GrowingBasis) else until)
         for number, pieces in enumerate(self._read()):
             stored = None if smaller is None else smaller._codes[number]
             parts: list[Batch] = []
-            block = RowBuffer(self._room())
+            block, complete = RowBuffer(self._room()), True
             for batch in pieces:
                 known = None if stored is None else stored[block.filled :][: len(batch)]
-                self.basis, code = extend_and_encode(self.basis, batch.X, known)
-                block.append(code)
                 parts.append(self._without_rows(batch))
+                if (code := self._encoded(batch.X, known)) is None:
+                    complete = False
+                else:
+                    block.append(code)
                 drop_pages(stored)
-            self._keep(block.joined(), Batch.join(parts))
+            self._keep(block.joined() if complete else None, Batch.join(parts))
             if smaller is not None:
                 smaller._share(number, self._codes[number])
         if isinstance(self.basis, GrowingBasis):
@@ -172,13 +181,22 @@ class EncodedRows(EncodedData):
             for _ in block:  # pieces that the caller did not read
                 pass
 
+    def _encoded(self, X: Any, known: Any | None) -> Any | None:
+        """Return the code of rows, None once the time is up; the basis may grow."""
+        if self._due():
+            return None
+        with abandonable(self._due):
+            self.basis, code = extend_and_encode(self.basis, X, known)
+            return code
+        return None
+
     def _room(self) -> int:
         """Return the largest possible number of rows of the next batch."""
         rows = self.source.n_rows
         return self.rows if rows is None else min(self.rows, rows - self.n_rows)
 
-    def _keep(self, code: Any, rows: Batch) -> None:
-        kept = self._store.put(code)
+    def _keep(self, code: Any | None, rows: Batch) -> None:
+        kept = None if code is None else self._store.put(code)
         if kept is None and self.source.once:
             raise ValueError(
                 "This solver needs the rows in every pass, but they can be read only once, and "

@@ -144,7 +144,7 @@ class WaveMap(FeatureMap):
         known, size = self._checked_kernel(kernel), checked_size(self.size, self.basis_type.atom)
         drawing = Drawing.resolve(self.drawing)
         drawing.check(known, sample.X.shape[1])
-        centring = Centring.at_mean(sample.X, dtype)
+        centring = Centring.at_mean(sample.X, dtype, sample.weight)
         return self.basis_type(known, size, centring, drawing, seed, memory=memory)  # type: ignore[no-any-return]
 
 

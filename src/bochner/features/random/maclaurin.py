@@ -103,7 +103,8 @@ class Maclaurin(FeatureMap, name="maclaurin"):
     ) -> MaclaurinBasis:
         """Return the basis; the median length of a row is that of the sample."""
         series = self._checked_kernel(kernel)
-        length, rows = sqrt(median_square(sample.X)), Centring.in_place(sample.X, dtype)
+        length = sqrt(median_square(sample.X, sample.weight))
+        rows = Centring.in_place(sample.X, dtype)
         parts = parts_of(series, length)
         law = self._law(parts)
         return MaclaurinBasis(parts, law, length, checked_size(self.size, 1), rows, seed, memory)

@@ -19,6 +19,7 @@ from bochner.kernels.kernel import (
     Kernel,
     Separable,
     ShiftInvariant,
+    Weight,
     constructor,
     is_separable,
     parts,
@@ -27,6 +28,7 @@ from bochner.kernels.kernel import (
 from bochner.kernels.prepared import PreparedKernel, PreparedTransform
 from bochner.kernels.rows import Array, Rows, centred, checked_rows, divided, mean
 from bochner.validation import is_integer
+from bochner.wording import AdvisedError
 
 MOST_LISTED = 8  # names in a message
 
@@ -41,10 +43,11 @@ class TransformedRowsKernel(Kernel):
     def transform(self, X: Rows) -> Rows:
         """Return the rows that the kernel compares."""
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
+    def resolved(self, X: Rows, rng: Random, weight: Weight = None) -> Self:
         """Return a copy with its kernel resolved on the transformed rows."""
         self.check()
-        return replace(self, kernel=self.kernel.resolved(self.transform(checked_rows(X)), rng))
+        rows = self.transform(checked_rows(X))
+        return replace(self, kernel=self.kernel.resolved(rows, rng, weight))
 
     def matrix(self, A: Rows, B: Rows) -> Array:
         """Return the kernel's matrix of the transformed rows."""
@@ -268,6 +271,9 @@ class OnColumns(TransformedRowsKernel):
         """Raise a ValueError if the kernel is not defined for the chosen columns."""
         try:
             self.kernel.require(self.transform(X))
+        except AdvisedError as error:
+            columns = self._indices(X.shape[1])[list(error.columns)].tolist()
+            raise AdvisedError(error.fault, *error.advice, columns) from error
         except ValueError as error:
             raise ValueError(
                 f"{error} Columns are counted among those of this kernel, {self.columns!r}."

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.elementwise.waves import cosine_sine
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.kernel import ShiftInvariant
+from bochner.kernels.kernel import ShiftInvariant, Weight
 from bochner.kernels.rows import Array, Rows, checked_rows, checked_values, dense, tiles
 
 SIZE = 16_384  # frequencies of the Monte Carlo mean
@@ -89,7 +89,7 @@ class Spectral(ShiftInvariant):
                 f"values, or be None for a Monte Carlo mean; got {self.function!r}."
             )
 
-    def resolved(self, X: Rows, rng: Random) -> Self:
+    def resolved(self, X: Rows, rng: Random, weight: Weight = None) -> Self:
         """Return a copy, or raise a ValueError if the function is not 1 at 0."""
         self.check()
         if self.function is not None:

@@ -347,9 +347,9 @@ def _steep(state: CoordinateDescentState, grid: Group, penalty: Penalty) -> Acti
     return Active(numbers, column.select(numbers))
 
 
-def alpha_of(rows: int | None) -> float:
+def alpha_of(mass: float | None) -> float:
     """Return a factor of 1 on the sum over the rows, the default of liblinear."""
-    return 1.0 / rows if rows else DEFAULT_ALPHA
+    return 1.0 / mass if mass else DEFAULT_ALPHA
 
 
 @dataclass
@@ -390,7 +390,7 @@ class CoordinateDescent(Solver[CoordinateDescentState], name="coordinate"):
     >>> X = np.linspace(0, 1, 500)[:, None]
     >>> y = np.sin(6 * X[:, 0])
     >>> model = KernelRegressor(solver=CoordinateDescent(), alpha=1e-4, random_state=0).fit(X, y)
-    >>> bool(np.abs(model.predict(X) - y).mean() < 0.02), bool(np.mean(model.coef_ == 0) > 0.9)
+    >>> bool(np.abs(model.predict(X) - y).mean() < 0.02), bool(np.mean(model.weights_ == 0) > 0.9)
     (True, True)
     """
 

@@ -139,6 +139,11 @@ class Checked(Coordinates, name="checked"):
     weights smaller. Of some old blocks drawn uniformly the one with the largest eta is moved, by
     at most `longest` times gamma (the authors cap theta' too); if none passes, a new one.
 
+    *Where it changes nothing.* The policy is asked at every step, but on few rows, which are one
+    batch, its answers often have no effect, and the function is that of `New`: steps on
+    new blocks lead on in one direction, so that no old block has p > 0; or the first block explains
+    all that the batch can tell from noise, so that no block, old or new, is moved again.
+
     Parameters
     ----------
     candidates : int

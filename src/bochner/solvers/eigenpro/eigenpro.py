@@ -51,6 +51,8 @@ CANDIDATES = 24
 SMALLEST = 32  # precisions of the largest eigenvalue: smaller pairs are mostly rounding
 ROUNDINGS = 4
 SUBSAMPLE, LARGE_SUBSAMPLE, MANY_ROWS = 2_000, 12_000, 100_000
+FACTORISED_AT_ONCE = 2_000  # centres: that takes a tenth of a second
+SUBSAMPLES = (2_000, 500, 125)  # where time is short; more rows may take one long call
 # The intercept is one more function, a constant scaled so that it moves as the steepest others:
 # by this share of a batch's mean error.
 LIFT = 0.25
@@ -110,7 +112,7 @@ def _constant(problem: Problem, found: Eigenfunctions, size: int) -> Constant | 
     return Constant(np.asarray(weights), float(weights.sum()) + rest / ridge)
 
 
-def no_alpha(rows: int | None) -> float:
+def no_alpha(mass: float | None) -> float:
     """Return 0: early stopping regularises the fit."""
     return 0.0
 
@@ -210,6 +212,11 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
             return basis.size
         return max(SAMPLE_ROWS, self._subsample(problem))
 
+    def faster(self, problem: Problem) -> EigenPro | None:
+        """Return the solver with a smaller subsample, down to 125 rows."""
+        rows = next((size for size in SUBSAMPLES if size < self._subsample(problem)), None)
+        return None if rows is None else replace(self, subsample=rows)
+
     def rows_per_batch(self, problem: Problem, state: State | None = None) -> int:
         """Return the batch size that the spectrum allows, once it is known."""
         if isinstance(state, EigenProState):
@@ -248,6 +255,17 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
             state.ahead, state.ahead_intercept = state.weights.copy(), intercept.copy()
         return state
 
+    def continue_from(self, problem: Problem, sample: Batch, expansion: Expansion) -> EigenProState:
+        """Return the state before the first step from another solver's function of the basis."""
+        state = self.init(problem, sample)
+        state.weights = np.array(expansion.weights, np.float64)
+        state.intercept = np.array(
+            np.broadcast_to(expansion.intercept, problem.outputs), np.float64
+        )
+        if self.momentum:
+            state.ahead, state.ahead_intercept = state.weights.copy(), state.intercept.copy()
+        return state
+
     def advance(self, problem: Problem, state: EigenProState, batch: Batch) -> EigenProState:
         """Take a step along the preconditioned gradient of a batch."""
         space = space_of(problem.basis)
@@ -279,8 +297,15 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
         return state
 
     def expansion(self, problem: Problem, state: EigenProState) -> Expansion:
-        """Return the present function; the state is not changed."""
-        if state.temporary.reach is not None:
+        """Return the present function; the state is not changed.
+
+        Where a projection would have to factorise a large kernel matrix first, for which a time
+        limit leaves no time, the temporary centres are centres of the function.
+        """
+        basis, temporary = state.basis, state.temporary
+        if temporary.reach is not None and isinstance(basis, CenterBasis):
+            if basis.size > FACTORISED_AT_ONCE and not basis.is_factorized:
+                return temporary.with_centers(basis, state.weights, state.intercept)
             state = replace(state, weights=state.weights.copy())
             space_of(problem.basis).project_temporary(problem, state)
         return Expansion(state.basis, state.weights, state.intercept)

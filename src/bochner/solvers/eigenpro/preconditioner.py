@@ -16,6 +16,7 @@ from bochner.features import CenterBasis, DenseBasis
 from bochner.spectra import eigenpairs, singular
 
 HEAVIEST_ROWS = 64
+TILE_ROWS = 256  # of a matrix in double precision
 TEST_ROWS = 2048  # at which the eigenfunctions are evaluated
 DAMPED = 0.95  # power of the ratios of eigenvalues: those of a subsample are not exact
 NEARLY = 0.99  # of the longest step
@@ -99,8 +100,9 @@ def of_centers(
 ) -> Eigenfunctions:
     """Return the eigenfunctions on the first `size` centres."""
     roots = np.sqrt(center_weights(basis, sample, size))
-    matrix = basis.columns(basis.centers[:size], 0, size) * np.outer(roots, roots)
-    spectrum = eigenpairs(matrix.astype(basis.dtype), count + 1, rng)
+    matrix = _weighted(basis.columns(basis.centers[:size], 0, size), roots)
+    spectrum = eigenpairs(matrix, count + 1, rng)
+    del matrix
     vectors = roots[:, None] * spectrum.vectors
     test, weights = _test_rows(sample)
     roots = np.sqrt(weights)
@@ -122,6 +124,14 @@ def of_features(
     roots = np.sqrt(weights).astype(np.float32)
     columns = basis.columns(basis.encode_batch(test)) * roots[:, None]
     return Eigenfunctions(values, vectors, product(columns, vectors), gram(columns.T))
+
+
+def _weighted(matrix: NDArray[Any], roots: NDArray[np.float64]) -> NDArray[Any]:
+    """Multiply the entries of a matrix by r_i r_j, in double precision and in place."""
+    for top in range(0, len(matrix), TILE_ROWS):
+        rows = slice(top, top + TILE_ROWS)
+        matrix[rows] *= np.outer(roots[rows], roots)
+    return matrix
 
 
 def relative_weights(batch: Batch) -> NDArray[np.float64]:

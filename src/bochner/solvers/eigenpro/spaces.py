@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bochner.data import Batch
 from bochner.features import Basis, CenterBasis, DenseBasis
 from bochner.features.codes.kept_columns import KernelRows
-from bochner.problem import Problem
+from bochner.problem import Expansion, Problem
 from bochner.solvers.eigenpro.preconditioner import (
     CenterPreconditioner,
     FeaturePreconditioner,
@@ -34,6 +35,14 @@ class Temporary:
     rows: list[Any] = field(default_factory=list)
     weights: list[NDArray[np.float64]] = field(default_factory=list)
     reach: NDArray[np.float64] | None = None
+
+    def with_centers(
+        self, basis: CenterBasis, weights: NDArray[np.float64], intercept: NDArray[np.float64]
+    ) -> Expansion:
+        """Return the function of the weights of a basis and of these."""
+        parts = [basis.centers, *self.rows]
+        stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+        return Expansion(basis.at(stacked), np.concatenate([weights, *self.weights]), intercept)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve
+from bochner.compute.linear_algebra.cholesky import jittered_cholesky, solve, solve_lower
 from bochner.data import Batch
 from bochner.features import Basis, CenterBasis
 from bochner.features.centers.whitened_basis import exact_matrix
@@ -19,6 +19,7 @@ from bochner.solvers.passes.linear_system import BATCH_ROWS
 from bochner.solvers.solver import Solver, SolverTags, State, require_mass, ridge_of
 
 ROUNDING = 30  # multiples of the precision: a smaller ridge is lost in sums of kernel values
+TINY = 1e-300
 ENTRY = 16  # bytes for each pair of rows: a matrix in double precision, and work space
 
 
@@ -85,12 +86,7 @@ class Direct(Solver[DirectState], name="direct"):
 
     def validate(self, problem: Problem) -> None:
         """Raise ValueError if a row is not a centre, or the matrix exceeds the memory budget."""
-        basis = centers_of(problem)
-        if not basis.complete:
-            raise ValueError(
-                f"Direct needs all training rows as centres; got {basis.size} chosen ones. Give "
-                "features=Centers(), or solver='nystroem', which is made for some centres."
-            )
+        basis = require_all_rows(type(self).__name__, problem)
         needed = ENTRY * basis.end(None) ** 2
         if needed > basis.memory:
             raise ValueError(
@@ -152,6 +148,29 @@ class Direct(Solver[DirectState], name="direct"):
         return state.optimality == 0.0
 
 
+def left_out(problem: Problem, state: DirectState) -> NDArray[np.float64]:
+    """Return f at each row by the machine of all other rows of the last pass.
+
+    With S the matrix of the linear system, bordered by the equation of the intercept, the residual
+    is c_i / (S^-1)_ii (Rasmussen and Williams 2006, Gaussian processes for machine learning, Eq.
+    5.12, with an intercept). Rows of weight 0 have the value of f.
+    """
+    some = np.flatnonzero(state.mass)
+    ridge = problem.alpha * float(state.mass.sum()) / state.mass[some]
+    basis = centers_of(problem)
+    rounding = ROUNDING * float(np.finfo(basis.dtype).eps)
+    K = exact_matrix(basis, some)
+    lower, _ = factorized(K, ridge, rounding)
+    half = solve_lower(lower, np.eye(len(some)))
+    inverse = np.square(half).sum(axis=0)
+    if problem.intercept:
+        of_ones = solve(lower, np.ones((len(some), 1)))[:, 0]
+        inverse -= of_ones**2 / of_ones.sum()
+    values = state.targets.copy()
+    values[some] -= state.weights[some] / np.maximum(inverse, TINY)[:, None]
+    return values
+
+
 def initial_state(weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> DirectState:
     """Return a state without rows."""
     targets, mass = np.zeros_like(weights), np.zeros(len(weights))
@@ -186,6 +205,17 @@ def solved(
     return of_y - b * of_ones, b
 
 
+def require_all_rows(solver: str, problem: Problem) -> CenterBasis:
+    """Return the basis, or raise ValueError if a training row is not a centre."""
+    basis = centers_of(problem)
+    if not basis.complete:
+        raise ValueError(
+            f"{solver} needs all training rows as centres; got {basis.size} chosen ones. Give "
+            "features=Centers(), or solver='nystroem', which is made for some centres."
+        )
+    return basis
+
+
 def centers_of(problem: Problem) -> CenterBasis:
     """Return the basis, whose type `check` has tested."""
     assert isinstance(problem.basis, CenterBasis)
@@ -197,7 +227,7 @@ def require_same_rows(basis: CenterBasis, numbers: NDArray[np.int64], code: Any)
     same = not (numbers < 0).any() and _equal(basis.centers[numbers], code)
     if not same:
         raise ValueError(
-            "Direct needs the rows that are the centres; got others. Fit anew, with "
+            "This solver needs the rows that are the centres; got others. Fit anew, with "
             "warm_start=False."
         )
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
-import struct
+import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from bochner.data.batch import NUMBERS
-from bochner.data.files.formats.chunk import Chunk, Coded, UnreadableFile, chunk_rows, split_by_kind
+from bochner.data.files.formats.chunk import (
+    Chunk,
+    Coded,
+    UnreadableFile,
+    chunk_rows,
+    require_few_columns,
+    split_by_kind,
+)
 from bochner.data.files.formats.paths import Stamp
+from bochner.data.files.formats.saved_arrays import archived_arrays, mapped_array
 from bochner.data.storage import drop_pages
-
-LOCAL_HEADER = struct.Struct("<26xHH")  # of a zip member: lengths of name and extra field
 
 
 class ArrayTable:
@@ -30,11 +35,13 @@ class ArrayTable:
 
     once = False
     named = False
+    time_texts: dict[str, str] = {}  # noqa: RUF012
 
     def __init__(self, path: str) -> None:
         self.name, self.bytes_read, self.stamp = path, 0, Stamp.of(path)
-        arrays = _archived(path) if zipfile.is_zipfile(path) else {"X": _mapped(path, 0)}
+        arrays = archived_arrays(path) if zipfile.is_zipfile(path) else {"X": mapped_array(path)}
         X = arrays.pop(_rows(path, arrays))
+        require_few_columns(X.shape[1], path)
         self.columns = {str(j): X[:, j] for j in range(X.shape[1])}
         for name, array in arrays.items():
             self._add(name, array, len(X))
@@ -70,10 +77,21 @@ class ArrayTable:
             for place, name in enumerate(numbers):
                 found[:, place] = self.columns[name][rows]
             drop_pages(self.X)
-            coded = tuple(_coded(self.columns[name][rows]) for name in texts)
+            coded = tuple(self._coded(name, rows) for name in texts)
             lines = np.arange(start + 1, rows.stop + 1, dtype=np.int64)
             self.bytes_read = os.path.getsize(self.name) * rows.stop // self.n_rows
             yield Chunk(found, coded, lines, (), 0, numbers, texts)
+
+    def _coded(self, name: str, rows: slice) -> Coded:
+        texts = self.columns[name][rows]
+        native = np.ascontiguousarray(texts, texts.dtype.newbyteorder("="))
+        if native.view(np.uint32).max(initial=0) > sys.maxunicode:
+            raise UnreadableFile(
+                f"{self.name}: array {name!r} holds text that is not Unicode, so it is damaged. "
+                "Save it again."
+            )
+        words, codes = np.unique(native, return_inverse=True)
+        return Coded(codes.astype(np.int64), tuple(map(str, words)))
 
 
 def _rows(path: str, arrays: dict[str, NDArray[Any]]) -> str:
@@ -84,52 +102,7 @@ def _rows(path: str, arrays: dict[str, NDArray[Any]]) -> str:
         shapes = ", ".join(f"{key}: {a.dtype} {a.shape}" for key, a in arrays.items())
         raise UnreadableFile(
             f"{path} must hold one array of rows and columns of numbers, called X if there are "
-            f"others; it has {shapes or 'none'}. Save one by np.save, or by np.savez(X=, y=)."
+            f"others; it has {shapes or 'none'}. Save one array by numpy.save, or X and y by "
+            "numpy.savez."
         )
     return name
-
-
-def _mapped(path: str, offset: int) -> NDArray[Any]:
-    """Return the array at an offset of a file, memory-mapped."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(offset)
-            version = npy.read_magic(file)
-            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, fortran, dtype = read(file)
-            begin = file.tell()
-    except ValueError as error:
-        raise UnreadableFile(f"{path} is not a file of numpy.save: {error}") from error
-    if dtype.hasobject:
-        raise UnreadableFile(f"{path} holds Python objects, which are not read. Save numbers.")
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    try:
-        return np.memmap(path, dtype, "r", begin, shape, "F" if fortran else "C")
-    except ValueError as error:  # the file is shorter than its header says
-        raise UnreadableFile(f"{path} is truncated: {error}. Save it again.") from error
-
-
-def _archived(path: str) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {}
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            name = info.filename.removesuffix(".npy")
-            if info.compress_type == zipfile.ZIP_STORED:
-                arrays[name] = _mapped(path, _begin(path, info))
-            else:
-                with archive.open(info) as member:
-                    arrays[name] = npy.read_array(member, allow_pickle=False)
-    return arrays
-
-
-def _begin(path: str, info: zipfile.ZipInfo) -> int:
-    with open(path, "rb") as file:
-        file.seek(info.header_offset)
-        name, extras = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
-    return info.header_offset + LOCAL_HEADER.size + int(name) + int(extras)
-
-
-def _coded(texts: NDArray[Any]) -> Coded:
-    words, codes = np.unique(texts, return_inverse=True)
-    return Coded(codes.astype(np.int64), tuple(map(str, words)))

@@ -96,12 +96,12 @@ class Input:
             found = parse(np.frombuffer(body, np.uint8))
             if found is not None:
                 return found
-            if whole or size > LONGEST:
+            if whole or size >= LONGEST:
                 raise UnreadableFile(
                     f"{self.name} has no complete row. Is a quote left open, "
                     "or is this not a text file?"
                 )
-            size *= 4
+            size = min(4 * size, LONGEST)
 
     def blocks(self, delimiter: int | None) -> Iterator[Block]:
         """Yield the blocks of the file. The text of a block is valid until the next one.

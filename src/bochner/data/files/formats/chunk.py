@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bochner.data.transforms.times import LOCAL, ZONED
+
 BAD_SHOWN = 100  # bad rows that a chunk describes: their number must not exhaust the memory
 CHUNK_ROWS = 65_536
 CHUNK_BYTES = 1 << 24
 MOST_QUOTED = 8
+MOST_COLUMNS = 1 << 20  # each has a name and statistics, and more of them hide a missing line end
 
 
 class UnreadableFile(ValueError):
@@ -74,6 +78,10 @@ class Coded:
     codes: NDArray[np.int64]
     vocabulary: tuple[str, ...]
 
+    def words(self) -> NDArray[Any]:
+        """Return the text of each row, None where it is missing."""
+        return np.array([*self.vocabulary, None], object)[self.codes]
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -112,12 +120,24 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.lines)
 
+    @cached_property
+    def number_places(self) -> dict[str, int]:
+        """The positions of the columns of numbers."""
+        return {name: place for place, name in enumerate(self.number_names)}
+
+    @cached_property
+    def text_places(self) -> dict[str, int]:
+        """The positions of the columns of text."""
+        return {name: place for place, name in enumerate(self.text_names)}
+
 
 class FileTable(Protocol):
     """A file by its columns: a `CsvFile`, a `ParquetTable` or an `ArrayTable`.
 
-    A kind is "number", "text", or the name of a type that cannot be read. Columns without names
-    (`named` is False) are called "0", "1" and so on. `singles` are the columns of single precision.
+    A kind is "number", "text", "time" or "time in UTC" (read as numbers, days since 1970), or the
+    name of a type that cannot be read. Columns without names (`named` is False) are called "0", "1"
+    and so on. `singles` are the columns of single precision, `time_texts` the columns of text that
+    seem to hold times, of either kind.
     """
 
     name: str
@@ -126,6 +146,7 @@ class FileTable(Protocol):
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     singles: frozenset[str]
+    time_texts: dict[str, str]
     bytes_read: int
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Chunk]:
@@ -135,11 +156,11 @@ class FileTable(Protocol):
 def split_by_kind(
     table: FileTable, columns: Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns of numbers and the columns of text, by default of all columns."""
+    """Return the columns of numbers or times and those of text, by default of all columns."""
     kinds = dict(zip(table.names, table.kinds, strict=True))
     names = table.names if columns is None else columns
-    numbers, texts = ([n for n in names if kinds[n] == kind] for kind in ("number", "text"))
-    return tuple(numbers), tuple(texts)
+    numbers = tuple(name for name in names if kinds[name] in ("number", LOCAL, ZONED))
+    return numbers, tuple(name for name in names if kinds[name] == "text")
 
 
 def chunk_rows(columns: int) -> int:
@@ -198,6 +219,15 @@ class SparseChunk:
     def matrix(self, n_columns: int) -> Any:
         """Return the rows as a SciPy CSR matrix of this width."""
         return sp.csr_matrix((self.data, self.indices, self.indptr), (len(self), n_columns))
+
+
+def require_few_columns(count: int, name: str) -> None:
+    """Refuse a file of more columns than a table can sensibly have."""
+    if count > MOST_COLUMNS:
+        raise UnreadableFile(
+            f"{name} has {count:,} columns, and at most {MOST_COLUMNS:,} are read. Is it written "
+            "sideways, or without line ends? Rows that are nearly all 0 can be svmlight files."
+        )
 
 
 def quoted(names: Iterable[Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,18 +136,19 @@ class ParsedRows:
 class RowReader:
     """Converts blocks to chunks."""
 
-    def __init__(self, name: str, layout: FieldLayout, markers: Markers) -> None:
-        self.name, self.layout, self.markers = name, layout, markers
+    def __init__(self, name: str, layout: FieldLayout, options: DialectOptions) -> None:
+        self.name, self.layout, self.options = name, layout, options
 
     def chunk(self, block: Block) -> Chunk:
         """Return the rows of a block."""
-        rows = ParsedRows.joined(block.tiles(self._tile))
+        read = partial(self._tile, self.options.numbers(block.text))
+        rows = ParsedRows.joined(block.tiles(read))
         columns = self._coded(block.text, rows)
         not_utf8 = np.any([column.not_utf8 for column in columns], axis=0)
         if np.any(not_utf8):
             rows = self._without_invalid_text(rows, columns, not_utf8)
             columns = self._coded(block.text, rows)
-        texts = tuple(column.decoded(self.markers) for column in columns)
+        texts = tuple(column.decoded(self.options.markers) for column in columns)
         bad = rows.bad[:BAD_SHOWN]
         return Chunk(rows.numbers, texts, rows.lines, bad, rows.n_bad, *self.layout.split)
 
@@ -172,14 +174,15 @@ class RowReader:
         bad.sort(key=lambda row: row.line)
         return rows.select(~not_utf8, bad, rows.n_bad + int(np.count_nonzero(not_utf8)))
 
-    def _tile(self, text: Bytes, some: Records) -> ParsedRows:
+    def _tile(self, plain: Bytes, text: Bytes, some: Records) -> ParsedRows:
+        """Return the rows of some records; `plain` is the text with decimal points."""
         count, delimiter = self.layout.numbers, self.layout.dialect.delimiter
         width = len(self.layout.names)
         starts, stops, found = fields(text, some, delimiter, self.layout.places, width)
         numbers, flags = np.empty((len(starts), count)), np.empty(len(starts), np.int32)
-        read_decimals(text, (starts, stops), self.markers, numbers, flags)
+        read_decimals(plain, (starts, stops), self.options.number_markers, numbers, flags)
         for row in np.flatnonzero(flags == HARD):
-            flags[row] = self._read_exactly(text, starts[row], stops[row], numbers[row])
+            flags[row] = self._read_exactly(plain, starts[row], stops[row], numbers[row])
         lines = some.lines[found == len(self.layout.places)]
         rows = ParsedRows(numbers, lines, starts[:, count:], stops[:, count:], (), 0)
         uneven, wrong = len(some) - len(starts), np.flatnonzero(flags != WHOLE)
@@ -198,7 +201,7 @@ class RowReader:
         """Parse a row with a cell that has too many digits for the compiled loop."""
         for j in range(len(out)):
             cell = text[starts[j] : stops[j]].tobytes().strip(b" \t")
-            out[j] = np.nan if cell in self.markers.words else float(cell)
+            out[j] = np.nan if cell in self.options.number_markers.words else float(cell)
             if np.isinf(out[j]):
                 return WRONG + j
         return WHOLE
@@ -249,6 +252,8 @@ class CsvFile:
         The name of the file in errors; by default its path.
     delimiter : str
         One character, or "auto": a tab, ``;``, ``|`` or ``,``.
+    decimal : "." or ","
+        What begins the fraction of a number.
     header : bool or "auto"
         Whether the first record holds names. "auto": yes, unless its fields are numbers; an
         error if only some are. Columns of a file without names are called "0", "1", ...; an
@@ -279,18 +284,20 @@ class CsvFile:
         *,
         name: str | None = None,
         delimiter: str = "auto",
+        decimal: str = ".",
         header: bool | str = "auto",
         text: Sequence[str] = (),
         missing: Sequence[str] = MISSING,
         encoding: str | None = None,
     ) -> None:
         self._input = Input(file, name, encoding)
-        self._options = DialectOptions(delimiter, header, text, Markers(tuple(missing)))
+        self._options = DialectOptions(delimiter, decimal, header, text, tuple(missing))
         self.name, self.once, self.bytes_read = self._input.name, self._input.once, 0
         self._set_dialect(detect_dialect(self._input, self._options))
 
     def _set_dialect(self, dialect: Dialect) -> None:
         self._dialect, self.names, self.kinds = dialect, dialect.names, dialect.kinds
+        self.time_texts = dialect.times
         self.named = self.names != tuple(map(str, range(len(self.names))))
 
     def with_texts(self, texts: Iterable[str]) -> CsvFile:
@@ -312,7 +319,7 @@ class CsvFile:
         numbers and texts are in the order of `columns`.
         """
         layout = FieldLayout.of(self._dialect, columns)
-        return self._read_chunks(RowReader(self.name, layout, self._options.markers))
+        return self._read_chunks(RowReader(self.name, layout, self._options))
 
     def _read_chunks(self, reader: RowReader) -> Iterator[Chunk]:
         skipped, self.bytes_read = self._dialect.headers, 0

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,10 @@ from bochner.compute.text.cells import Markers
 from bochner.compute.text.csv import Records, fields, records
 from bochner.compute.text.decimal import WRONG, read_decimals
 from bochner.data.files.formats.blocks import Input
-from bochner.data.files.formats.chunk import UnreadableFile, quoted_cell
+from bochner.data.files.formats.chunk import UnreadableFile, quoted_cell, require_few_columns
+from bochner.data.files.formats.notation import TOLERATED, notation_message, other_numbers
+from bochner.data.transforms.times import kind_of_texts, other_date
+from bochner.validation import require_one_of
 
 Cuts = dict[int, Records]
 Sample = tuple[NDArray[np.uint8], Records, int]  # text, its records and their delimiter
@@ -22,20 +26,18 @@ Sample = tuple[NDArray[np.uint8], Records, int]  # text, its records and their d
 DELIMITERS = "\t;|,"
 SNIFFED_RECORDS = 1000  # records that determine the delimiter
 UNNAMED = "unnamed "  # and its position: pandas writes an index without a name
-TOLERATED = 0.1  # fraction of the cells of a column of numbers that may be malformed
 
 NUMBER = re.compile(rb"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
-# Numbers in other notations: 1,5 and 1.234,5 and 1,234.5, 12%, 0x1F.
-OTHER_NUMBER = re.compile(
-    rb"[ \t]*[+-]?([0-9][0-9.]*(,[0-9]+)+(\.[0-9]*)?%?|[0-9.]+[ \t]*%|0[xX][0-9a-fA-F]+)[ \t]*"
-)
+COMMA_NUMBER = re.compile(rb"[ \t]*[+-]?[0-9]*,[0-9]+[ \t]*")  # 1,5: perhaps a decimal comma
+POINT_AND_COMMA = bytes.maketrans(b".,", b",.")
 
 
 @dataclass(frozen=True)
 class Dialect:
     """The delimiter, names and types of columns, and the number of header records (0 or 1).
 
-    `unusable` holds error messages for columns that must not be read.
+    `unusable` holds error messages for columns that must not be read, `times` the columns of text
+    that seem to hold times, with or without zones.
     """
 
     delimiter: int
@@ -43,16 +45,18 @@ class Dialect:
     kinds: tuple[str, ...]
     headers: int
     unusable: dict[str, str] = field(default_factory=dict)
+    times: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class DialectOptions:
-    """What the user specifies; see `CsvFile`."""
+    """What the user specifies; see `CsvFile`. `missing` are the cells that mean a missing value."""
 
     delimiter: str
+    decimal: str
     header: bool | str
     text: Sequence[str]
-    markers: Markers
+    missing: tuple[str, ...]
 
     def __post_init__(self) -> None:
         one = len(self.delimiter) == 1 and self.delimiter.isascii()
@@ -63,6 +67,41 @@ class DialectOptions:
             )
         if self.header not in ("auto", True, False):
             raise ValueError(f'header must be "auto", True or False; got {self.header!r}.')
+        require_one_of("decimal", self.decimal, (".", ","))
+        if self.decimal == self.delimiter:
+            raise ValueError(
+                f"The sign {self.decimal!r} cannot separate both fields and fractions. Give "
+                "another delimiter=, or another decimal=."
+            )
+
+    @property
+    def delimiters(self) -> str:
+        """The signs that may be the delimiter."""
+        return DELIMITERS.replace(self.decimal, "") if self.delimiter == "auto" else self.delimiter
+
+    @cached_property
+    def markers(self) -> Markers:
+        """The cells of columns of text that mean a missing value."""
+        return Markers(self.missing)
+
+    @cached_property
+    def number_markers(self) -> Markers:
+        """The same for columns of numbers, after `with_points`."""
+        missing = (self.with_points(cell.encode()).decode() for cell in self.missing)
+        return Markers(tuple(missing))
+
+    def with_points(self, text: bytes) -> bytes:
+        """Return text in which numbers have a decimal point: points and commas change places.
+
+        A number with a point is malformed among numbers with decimal commas, and stays so.
+        """
+        return text if self.decimal == "." else text.translate(POINT_AND_COMMA)
+
+    def numbers(self, text: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the bytes of a file `with_points`."""
+        if self.decimal == ".":
+            return text
+        return np.frombuffer(bytearray(POINT_AND_COMMA), np.uint8)[text]
 
 
 def detect_dialect(file: Input, options: DialectOptions) -> Dialect:
@@ -74,19 +113,19 @@ def detect_dialect(file: Input, options: DialectOptions) -> Dialect:
         raise UnreadableFile(
             f"{file.name}, line {int(some.lines[0])}: text follows a closing quote."
         )
+    require_few_columns(columns, file.name)
     first = _cells(text, some, delimiter, columns)
     names, headers = _names(first, options, f"{file.name}, line {int(some.lines[0])}")
-    kinds, unusable = _kinds((text, some[headers:], delimiter), options, names)
+    kinds, unusable, times = _kinds((text, some[headers:], delimiter), options, names)
     unusable = {name: f"{file.name}: {why}" for name, why in unusable.items()}
-    return Dialect(delimiter, names, kinds, headers, unusable)
+    return Dialect(delimiter, names, kinds, headers, unusable, times)
 
 
 def _cuts(
     text: NDArray[np.uint8], options: DialectOptions
 ) -> tuple[NDArray[np.uint8], Cuts] | None:
     """Return the text, and its records for each possible delimiter."""
-    wanted = DELIMITERS if options.delimiter == "auto" else options.delimiter
-    cuts = {ord(sign): records(text, ord(sign), 1) for sign in wanted}
+    cuts = {ord(sign): records(text, ord(sign), 1) for sign in options.delimiters}
     cuts = {sign: some for sign, some in cuts.items() if len(some)}
     return (text, cuts) if cuts else None
 
@@ -120,7 +159,8 @@ def content(text: NDArray[np.uint8], start: int, stop: int) -> bytes:
 
 
 def _names(first: list[bytes], options: DialectOptions, where: str) -> tuple[tuple[str, ...], int]:
-    numbers = sum(NUMBER.fullmatch(cell) is not None for cell in first)
+    written = [options.with_points(cell) for cell in first]
+    numbers = sum(bool(NUMBER.fullmatch(c) or COMMA_NUMBER.fullmatch(c)) for c in written)
     missing = sum(cell.strip(b" \t") in options.markers.words for cell in first)
     if options.header == "auto" and 0 < numbers < len(first) - missing:
         raise UnreadableFile(
@@ -133,6 +173,7 @@ def _names(first: list[bytes], options: DialectOptions, where: str) -> tuple[tup
 
 
 def _unique_names(names: list[str], where: str) -> tuple[str, ...]:
+    """Return different names of columns, with one for each that is empty."""
     names = [name or f"{UNNAMED}{place}" for place, name in enumerate(names)]
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
@@ -155,39 +196,54 @@ def _decoded(cell: bytes, where: str) -> str:
 
 def _kinds(
     sample: Sample, options: DialectOptions, names: tuple[str, ...]
-) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the types of columns, and error messages for unusable ones."""
+) -> tuple[tuple[str, ...], dict[str, str], dict[str, str]]:
+    """Return the types of columns, error messages for unusable ones, and columns of times."""
     texts, places = set(options.text), np.arange(len(names))
     text, some, delimiter = sample
     starts, stops, _ = fields(text, some, delimiter, places, len(names))
-    numbers = _are_numbers(text, (starts, stops), options.markers)
-    unusable = {}
+    numbers = _are_numbers(options.numbers(text), (starts, stops), options.number_markers)
+    unusable, times = {}, {}
     for j in np.flatnonzero(~numbers):
-        cells = zip(starts[:SNIFFED_RECORDS, j], stops[:SNIFFED_RECORDS, j], strict=True)
-        other = _other_number([content(text, *cell) for cell in cells], options.markers)
-        if other is not None and names[j] not in texts:
-            unusable[names[j]] = _notation_message(names[j], other)
+        if (name := names[j]) in texts:
+            continue
+        bounds = zip(starts[:SNIFFED_RECORDS, j], stops[:SNIFFED_RECORDS, j], strict=True)
+        cells = [content(text, *cell) for cell in bounds]
+        cells = [cell for cell in cells if cell.strip(b" \t") not in options.markers.words]
+        words = [cell.decode("utf-8", "replace") for cell in cells]
+        if others := _other_numbers(cells, options):
+            unusable[name] = _notation_message(name, others, options)
+        elif (date := other_date(words)) is not None:
+            unusable[name] = _date_message(name, date)
+        elif (kind := kind_of_texts(words)) is not None:
+            times[name] = kind
     kinds = [
         "number" if number and name not in texts else "text"
         for name, number in zip(names, numbers, strict=True)
     ]
-    return tuple(kinds), unusable
+    return tuple(kinds), unusable, times
 
 
-def _other_number(cells: list[bytes], markers: Markers) -> bytes | None:
-    """Return a number in another notation if nearly all cells hold such numbers."""
-    filled = [cell for cell in cells if cell.strip(b" \t") not in markers.words]
-    others = [cell for cell in filled if OTHER_NUMBER.fullmatch(cell)]
-    return others[0] if len(others) > (1 - TOLERATED) * len(filled) else None
+def _other_numbers(cells: list[bytes], options: DialectOptions) -> list[bytes]:
+    """Return the numbers in another notation if nearly all cells hold such numbers."""
+    texts = {options.with_points(cell).decode(errors="replace"): cell for cell in cells}
+    return [texts[other] for other in other_numbers(list(texts))]
 
 
-def _notation_message(name: str, cell: bytes) -> str:
-    """Return the message that refuses numbers in another notation as text."""
+def _date_message(name: str, date: str) -> str:
+    """Return the message that refuses dates in another notation as text."""
     return (
-        f'column "{name}" seems to hold numbers that are not written like 1234.5, but '
-        f"{quoted_cell(cell)}. Rewrite them, give categorical=[{name!r}] if they are categories, "
-        f"or leave them out: drop=[{name!r}]."
+        f'column "{name}" seems to hold dates that are not written like 2024-01-31, but '
+        f"{quoted_cell(date.encode())}, which can be read in two ways. Rewrite them, give "
+        f"categorical=[{name!r}] if they are categories, or leave them out: drop=[{name!r}]."
     )
+
+
+def _notation_message(name: str, cells: list[bytes], options: DialectOptions) -> str:
+    """Return the message that refuses numbers in another notation as text."""
+    commas = options.decimal == "." and all(map(COMMA_NUMBER.fullmatch, cells))
+    comma = "Give decimal=',' if the comma begins the fraction, or rewrite"
+    remedy = comma if commas else "Rewrite"
+    return notation_message(name, quoted_cell(cells[0]), options.decimal, remedy)
 
 
 def _are_numbers(

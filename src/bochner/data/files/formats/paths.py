@@ -22,7 +22,7 @@ from bochner.data.files.formats.streams import (
     uncompressed_suffix,
 )
 
-Format = Literal["csv", "parquet", "svmlight", "npy", "npz"]
+Format = Literal["csv", "parquet", "svmlight", "npy", "npz", "arrow", "jsonl", "xlsx"]
 STANDARD_INPUT = "-"
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
@@ -36,8 +36,21 @@ FORMATS: dict[str, Format] = {
     ".libsvm": "svmlight",
     ".npy": "npy",
     ".npz": "npz",
+    ".feather": "arrow",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
 }
-BEGINNINGS: dict[bytes, Format] = {b"PAR1": "parquet", b"\x93NUMPY": "npy"}
+BEGINNINGS: dict[bytes, Format] = {
+    b"PAR1": "parquet",
+    b"\x93NUMPY": "npy",
+    b"ARROW1": "arrow",
+    b"FEA1": "arrow",  # which says that this version is not read
+    b"\xff\xff\xff\xff": "arrow",  # a stream
+}
 # Formats that are refused by their names.
 OTHERS = {
     ".7z": "a 7-Zip archive",
@@ -142,6 +155,8 @@ def _by_content(path: str) -> Format:
             names = archive.namelist()
         if all(name.endswith(".npy") for name in names):
             return "npz"
+        if "xl/workbook.xml" in names:
+            return "xlsx"
     with closing(TextStream(Path(path), path)) as text:
         return sniff_format(read_bytes(text, SNIFFED_BYTES))
 
@@ -156,6 +171,8 @@ def sniff_format(beginning: bytes) -> Format:
         if beginning.startswith(magic):
             return format
     lines = [line for line in beginning.split(b"\n") if line and not line.startswith(b"#")]
+    if lines and lines[0].startswith(b'{"'):
+        return "jsonl"
     return "svmlight" if lines and SPARSE_LINE.fullmatch(lines[0]) else "csv"
 
 

@@ -11,14 +11,20 @@ from tempfile import mkstemp
 from typing import Any, Literal
 
 from bochner.data.files.formats.array_table import ArrayTable
+from bochner.data.files.formats.arrow import ArrowTable
+from bochner.data.files.formats.chunk import UnreadableFile
 from bochner.data.files.formats.csv import CsvFile
+from bochner.data.files.formats.excel import ExcelTable
+from bochner.data.files.formats.json_lines import JsonLines
 from bochner.data.files.formats.parquet import ParquetTable
 from bochner.data.files.formats.paths import STANDARD_INPUT, Format
+from bochner.data.files.formats.streams import SUFFIXES
 from bochner.data.files.formats.svmlight import SvmlightFile
-from bochner.data.storage import disk_full_error
+from bochner.data.storage import temporary_file_errors
 
 Header = bool | Literal["auto"]  # whether the first line holds names
-SPOOLED = ("parquet", "npy", "npz")  # formats that cannot be read sequentially
+DecimalMark = Literal["auto", ".", ","]  # before the fraction of a number
+SPOOLED = ("parquet", "arrow", "xlsx", "npy", "npz")  # formats that cannot be read sequentially
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,7 @@ class TableOptions:
     texts: tuple[str, ...] = ()
     header: Header = "auto"
     delimiter: str = "auto"
+    decimal: str = "."
     encoding: str | None = None
     zero_based: bool | None = None
 
@@ -39,6 +46,11 @@ def open_table(path: str, format: Format, options: TableOptions) -> Any:
     """Return a file as a table; standard input is copied to a temporary file if needed."""
     file: Any = path
     name = path
+    if format in SPOOLED and path.lower().endswith(SUFFIXES):
+        raise UnreadableFile(
+            f"{path} is a compressed {format} file, but only files of text are read compressed. "
+            "Decompress it first."
+        )
     if path == STANDARD_INPUT:
         name = "standard input"
         file = _spool() if format in SPOOLED else sys.stdin.buffer
@@ -48,6 +60,7 @@ def open_table(path: str, format: Format, options: TableOptions) -> Any:
                 file,
                 name=name,
                 delimiter=options.delimiter,
+                decimal=options.decimal,
                 header=options.header,
                 text=options.texts,
                 encoding=options.encoding,
@@ -56,8 +69,14 @@ def open_table(path: str, format: Format, options: TableOptions) -> Any:
             return SvmlightFile(
                 file, name=name, encoding=options.encoding, zero_based=options.zero_based
             )
+        case "jsonl":
+            return JsonLines(file, name=name, encoding=options.encoding)
         case "parquet":
             return ParquetTable(file)
+        case "arrow":
+            return ArrowTable(file)
+        case "xlsx":
+            return ExcelTable(file, name=name)
         case _:
             return ArrayTable(file)
 
@@ -67,12 +86,10 @@ class _TemporaryPath(str):
 
 
 def _spool() -> str:
-    number, path = mkstemp(prefix="bochner-")
-    copy = _TemporaryPath(path)
-    weakref.finalize(copy, unlink, path)
-    try:
+    with temporary_file_errors(0):
+        number, path = mkstemp(prefix="bochner-")
+        copy = _TemporaryPath(path)
+        weakref.finalize(copy, unlink, path)
         with fdopen(number, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
-    except OSError as error:
-        raise disk_full_error(error, 0) from error
     return copy

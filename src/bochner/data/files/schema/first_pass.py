@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,16 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import row_hash
 from bochner.data.batch import Batch
+from bochner.data.files.formats.chunk import UnreadableFile, quoted_cell
+from bochner.data.files.formats.notation import notation_message, other_numbers
 from bochner.data.files.formats.svmlight import set_index_base
 from bochner.data.files.parsing import Parsing, SparseParsing, TableParsing, Tally, Vocabularies
-from bochner.data.files.schema.schema import Missing, Schema, Vocabulary
+from bochner.data.files.schema.layout import Layout
+from bochner.data.files.schema.schema import MISSING_TEXT, Missing, Schema, Vocabulary
 from bochner.data.files.stored_rows import StoredRows, StoredSparse
 from bochner.data.source import Reader, cut
 from bochner.data.transforms.missing import GAP
+from bochner.data.transforms.times import all_parts, expanded, names_of, varying
 
 BLOCK_BYTES = 1 << 24
 MOST_ROWS, FEWEST_ROWS = 65_536, 1_024
@@ -143,7 +149,8 @@ class Recoding:
             X = X.copy()
             for column, place in self.places.items():
                 X[:, column] = place[X[:, column].astype(np.int64)]
-        return Batch(X, self._targets(batch.y), batch.index, batch.weight)
+        X = expanded(X, self.schema.parts)
+        return replace(batch, X=X, y=self._targets(batch.y))
 
     def _targets(self, y: NDArray[Any] | None) -> NDArray[Any] | None:
         if y is None:
@@ -204,11 +211,12 @@ def read_table(
     """Read a table once; `known` is the schema that it must have."""
     layout, tally = parsing.layout, parsing.tally()
     names = vocabularies(parsing, known)
-    summary = Summary(len(layout.names))
+    parts = all_parts(layout.firsts)
+    summary = Summary(len(parts))
     sample = RowSample(len(layout.names)) if store is None or missing == "median" else None
     batches = ProgressReporter(parsing, progress).wrap(parsing.batches(tally, names))
     for block in cut(Reader(batches), None, block_rows(len(layout.names))):
-        summary.add(block, means=missing == "mean")
+        summary.add(replace(block, X=expanded(block.X, parts)), means=missing == "mean")
         if sample is not None:
             sample.add(block)
         if store is not None:
@@ -216,6 +224,8 @@ def read_table(
     _require_rows(summary.rows, parsing, tally)
     if missing == "refuse":
         tally.require_complete(known)
+    if known is None:
+        _refuse_other_numbers(layout, names, parsing.tables[0].name)
     rows = None if sample is None else sample.rows()
     schema, recoding = _schema(parsing, names, summary, known, missing, rows)
     if store is not None:
@@ -250,6 +260,7 @@ def read_sparse(
         sparse=True,
         whole=summary.whole,
         zero_based=bool(parsing.tables[0].zero_based),
+        encoding=parsing.how.encoding,
     )
     if store is not None:
         store.n_columns, store.first = width, first
@@ -297,21 +308,53 @@ def _schema(
     if known is not None:
         return known, Recoding(known, {}, labels)
     found = {name: names[name].sorted() for name in layout.categorical}
+    parts = all_parts(layout.firsts)
+    sample = None if sample is None else replace(sample, X=expanded(sample.X, parts))
+    filling = np.array(summary.filling(missing, sample))
+    keep = varying(parts, summary.low, summary.high)
+    parts = tuple(itertools.compress(parts, keep))
+    columns = names_of(layout.names, parts)
+    _require_different(columns)
     schema = Schema(
-        layout.names,
-        tuple(found[name][0] if name in found else None for name in layout.names),
+        columns,
+        tuple(found[name][0] if name in found else None for name in columns),
         layout.targets,
         None if labels is None else tuple(sorted(map(str, labels))),
         layout.flat,
         layout.weight,
         missing,
-        summary.filling(missing, sample),
+        tuple(filling[keep].tolist()),
         str(parsing.dtype),
         parsing.tables[0].named,
         whole=bool(layout.targets) and labels is None and summary.whole,
+        delimiter=parsing.how.delimiter,
+        decimal=parsing.how.decimal,
+        encoding=parsing.how.encoding,
+        parts=parts if any(parts) else (),
     )
     places = {j: found[name][1] for j, name in enumerate(layout.names) if name in found}
     return schema, Recoding(schema, places, labels)
+
+
+def _require_different(columns: tuple[str, ...]) -> None:
+    twice = [name for name, count in Counter(columns).items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"Columns must have different names, but a part of a time is also called {twice[0]!r}. "
+            "Rename that column in the file."
+        )
+
+
+def _refuse_other_numbers(layout: Layout, names: Vocabularies, file: str) -> None:
+    """Refuse columns of text that are numbers in another notation, unless the user calls them so.
+
+    A CSV file has been asked by its first records already.
+    """
+    for name in sorted(layout.texts - layout.declared - set(layout.carried_only)):
+        texts = [text for text in names[name].places if text != MISSING_TEXT]
+        if others := other_numbers(texts):
+            message = notation_message(name, quoted_cell(others[0].encode()))
+            raise UnreadableFile(f"{file}: {message}")
 
 
 def _require_rows(rows: int, parsing: Parsing, tally: Tally) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bochner.data.files.formats.array_table import ArrayTable
 from bochner.data.files.formats.chunk import FileTable, quoted
 from bochner.data.files.schema.schema import Schema
+from bochner.data.transforms.times import LOCAL, ZONED
+from bochner.wording import did_you_mean
 
 ColumnKey = str | int
+FOUND = {LOCAL: "times without a zone", ZONED: "times with a zone"}
 
 
 @dataclass(frozen=True)
@@ -23,16 +27,39 @@ class Layout:
     label: bool
     flat: bool
     weight: str | None
+    carried: tuple[str, ...] = ()
+    declared: frozenset[str] = frozenset()  # what the user calls categories
+    times: dict[str, str] = field(default_factory=dict)  # LOCAL or ZONED
+
+    @property
+    def firsts(self) -> tuple[str | None, ...]:
+        """For each column whether it holds times, of which kind; see `all_parts`."""
+        return tuple(map(self.times.get, self.names))
 
     @property
     def wanted(self) -> tuple[str, ...]:
         """All columns that must be parsed."""
-        return (*self.names, *self.targets, *(() if self.weight is None else (self.weight,)))
+        return (*self._used, *self.carried_only)
 
     @property
     def texts(self) -> frozenset[str]:
-        """The columns that hold text."""
-        return self.categorical | frozenset(self.targets if self.label else ())
+        """The columns that hold text, or are carried along as text; not those of times."""
+        labels = self.targets if self.label else ()
+        return self.categorical | frozenset((*labels, *self.carried_only))
+
+    @property
+    def carried_only(self) -> tuple[str, ...]:
+        """The columns that are carried along and have no other role."""
+        return tuple(name for name in self.carried if name not in self._used)
+
+    @property
+    def _used(self) -> tuple[str, ...]:
+        return (*self.names, *self.targets, *(() if self.weight is None else (self.weight,)))
+
+    def with_carried(self, carried: Sequence[str], table: FileTable) -> Layout:
+        """Return the layout with columns whose cells are carried along unchanged."""
+        names = _ColumnNames(table)
+        return replace(self, carried=tuple(dict.fromkeys(names[name] for name in carried)))
 
 
 @dataclass(frozen=True)
@@ -77,34 +104,54 @@ class ColumnSelection:
                 "dropped. Give a file with more columns, or drop fewer."
             )
         kinds = dict(zip(table.names, table.kinds, strict=True))
-        named = frozenset(names[one] for one in self.categorical) & set(features)
-        texts = frozenset(name for name in features if kinds[name] == "text")
+        declared = frozenset(names[one] for one in self.categorical)
+        named = declared & set(features)
+        times = {n: kind for n, kind in kinds.items() if kind in (LOCAL, ZONED)}
+        times |= {name: kind for name, kind in table.time_texts.items() if name not in declared}
+        _require_no_times(targets, times, table)
+        texts = frozenset(name for name in features if kinds[name] == "text") - times.keys()
         label = any(kinds[name] == "text" for name in targets)
         if label and len(targets) > 1:
             raise ValueError(
                 f"Several targets must all be numbers; got text in one of {quoted(targets)}. Give "
                 "one target of text, or targets of numbers."
             )
-        return Layout(features, named | texts, targets, label, not several, weight)
+        times = {name: kind for name, kind in times.items() if name in features}
+        return Layout(
+            features, named | texts, targets, label, not several, weight,
+            times=times, declared=declared,
+        )  # fmt: skip
 
 
 def layout_from_schema(schema: Schema, table: FileTable) -> Layout:
     """Return the layout of new data for a schema; targets and weights may be absent."""
-    absent = [name for name in schema.names if name not in table.names]
+    names, known = schema.given_names, frozenset(table.names)
+    absent = [name for name in names if name not in known]
     if absent:
         raise ValueError(
             f"{table.name} must have the columns that the model was fitted with; missing: "
-            f"{quoted(absent)}. It has {quoted(table.names)}. Rename or add them."
+            f"{quoted(absent)}. It has {quoted(table.names)}. Rename or add them.{_dialect(schema)}"
         )
     has_targets = schema.targets and all(name in table.names for name in schema.targets)
     return Layout(
-        schema.names,
+        names,
         frozenset(schema.names[place] for place in schema.categorical),
         schema.targets if has_targets else (),
         bool(has_targets) and schema.labels is not None,
         schema.flat,
         schema.weight if schema.weight in table.names else None,
+        times=schema.times,
     )
+
+
+def _dialect(schema: Schema) -> str:
+    """Say how text is read as that of the fit, since a file in another dialect lacks columns."""
+    given = {"delimiter": schema.delimiter, "decimal": schema.decimal, "encoding": schema.encoding}
+    usual = {"delimiter": "auto", "decimal": ".", "encoding": None}
+    told = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
+    if not told:
+        return ""
+    return f" Text is read as that of the fit, with {', '.join(told)}; say so if this file differs."
 
 
 def require_kinds(layout: Layout, table: FileTable) -> None:
@@ -116,12 +163,29 @@ def require_kinds(layout: Layout, table: FileTable) -> None:
                 f"All files must have the same columns, but {table.name} has no {name!r}; it has "
                 f"{quoted(table.names)}. Read files with other columns by themselves."
             )
-        text = name in layout.texts
-        if kinds[name] not in (("number", "text") if text else ("number",)):
+        allowed = _allowed_kinds(layout, name)
+        if kinds[name] not in allowed:
+            wanted = {"number": "numbers", "text": "text"}.get(allowed[-1], "times")
             raise ValueError(
-                f"{table.name}, column {name!r}: expected {'text' if text else 'numbers'}, found "
-                f"{kinds[name]}. Turn it into numbers (a date into days since a fixed day), leave "
-                f"it out by drop=[{name!r}], or give categorical=[{name!r}] if it holds categories."
+                f"{table.name}, column {name!r}: expected {wanted}, found "
+                f"{FOUND.get(kinds[name], kinds[name])}. Turn it into {wanted}, leave it out by "
+                f"drop=[{name!r}], or give categorical=[{name!r}] if it holds categories."
+            )
+
+
+def _allowed_kinds(layout: Layout, name: str) -> tuple[str, ...]:
+    if name in layout.times:
+        return "text", layout.times[name]  # texts are read as times
+    return ("number", "text") if name in layout.texts else ("number",)
+
+
+def _require_no_times(targets: tuple[str, ...], times: dict[str, str], table: FileTable) -> None:
+    for name in targets:
+        if name in times:
+            raise ValueError(
+                f"A target must be numbers or labels, but {table.name}, column {name!r}, holds "
+                f"dates or times. Turn them into numbers, or give categorical=[{name!r}] if they "
+                "are written as text and are labels."
             )
 
 
@@ -130,7 +194,7 @@ class _ColumnNames:
 
     def __init__(self, table: FileTable) -> None:
         self.table = table
-        double = [name for name in dict.fromkeys(table.names) if table.names.count(name) > 1]
+        double = [name for name, count in Counter(table.names).items() if count > 1]
         if double:
             raise ValueError(
                 f"Columns must have different names, but {table.name} has more than one "
@@ -149,7 +213,7 @@ class _ColumnNames:
         if column not in table.names:
             raise ValueError(
                 f"{table.name} has no column {column!r}. It has {quoted(table.names)}. Give one "
-                "of these."
+                f"of these.{did_you_mean(column, table.names)}"
             )
         return str(column)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.data.files.formats.chunk import Coded
+from bochner.data.transforms.times import Parts, are_parts, given_columns
 
 Missing = Literal["refuse", "own", "mean", "median"]
 MISSING: tuple[Missing, ...] = ("refuse", "own", "mean", "median")
@@ -49,6 +50,13 @@ class Schema:
         Whether all targets are whole numbers.
     zero_based : bool or None
         Whether the first column of sparse files is 0 instead of 1; None: detect it.
+    delimiter, decimal : str
+        Between the fields of text files ("auto": detect it), and before the fraction of a number.
+    encoding : str or None
+        The encoding of text files; None: detect it.
+    parts : tuple of str or None
+        For each column None, or which part it is of a column of times, as in
+        `bochner.data.transforms.times`; empty if there are none.
 
     Examples
     --------
@@ -72,6 +80,21 @@ class Schema:
     sparse: bool = False
     whole: bool = False
     zero_based: bool | None = None
+    delimiter: str = "auto"
+    decimal: str = "."
+    encoding: str | None = None
+    parts: Parts = ()
+
+    @property
+    def given_names(self) -> tuple[str, ...]:
+        """The columns of the files of which X is made."""
+        return given_columns(self.names, self.parts)
+
+    @property
+    def times(self) -> dict[str, str]:
+        """The columns of times, and whether their times have zones."""
+        firsts = given_columns(self.parts, self.parts)
+        return {n: p for n, p in zip(self.given_names, firsts, strict=False) if p is not None}
 
     @property
     def n_columns(self) -> int:
@@ -144,6 +167,10 @@ def _validate(schema: Schema) -> None:
         "sparse": isinstance(schema.sparse, bool),
         "whole": isinstance(schema.whole, bool),
         "zero_based": isinstance(schema.zero_based, bool | None),
+        "delimiter": isinstance(schema.delimiter, str),
+        "decimal": schema.decimal in (".", ","),
+        "encoding": isinstance(schema.encoding, str | None),
+        "parts": are_parts(schema.parts, columns),
     }
     for name, fine in checks.items():
         if not fine:

@@ -1,0 +1,96 @@
+"""Interruption of long work: it looks between tiles whether it is to be abandoned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+# Work that ends soon after it is due is completed: a small batch is never cut, one of large tiles
+# only after a second.
+MORE_LOOKS, MORE_SECONDS = 32, 0.2
+FEWEST_LOOKS, MOST_SECONDS = 2, 0.8
+
+
+class Abandoned(BaseException):
+    """Work was abandoned between two tiles; `attempt` is what ends with it."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__("the work was abandoned")
+        self.attempt = attempt
+
+
+@dataclass(eq=False)
+class Attempt:
+    """Work that is abandoned once it is due, and whether it was.
+
+    `looks` counts the looks since then, and `since` is the time of the first of them.
+    """
+
+    due: Callable[[], bool]
+    looks: int = 0
+    since: float = 0.0
+    abandoned: bool = False
+
+    def look(self) -> None:
+        """Raise `Abandoned` if the work is due and does not end soon."""
+        if not self.due():
+            return
+        now = time.perf_counter()
+        if self.looks == 0:
+            self.since = now
+        self.looks += 1
+        passed = now - self.since
+        many = self.looks > MORE_LOOKS and passed > MORE_SECONDS
+        if many or (self.looks > FEWEST_LOOKS and passed > MOST_SECONDS):
+            raise Abandoned(self)
+
+
+_attempts: ContextVar[tuple[Attempt, ...]] = ContextVar("attempts", default=())
+
+
+@contextmanager
+def abandonable(due: Callable[[], bool]) -> Iterator[Attempt]:
+    """Leave this context early, between two tiles, once the work in it is due.
+
+    `due` is called often, by several threads. What the work was writing to is half done.
+
+    >>> with abandonable(lambda: True) as attempt:
+    ...     while True:
+    ...         look()
+    >>> attempt.abandoned
+    True
+    """
+    attempt = Attempt(due)
+    token = _attempts.set((*_attempts.get(), attempt))
+    try:
+        yield attempt
+    except Abandoned as error:
+        if error.attempt is not attempt:
+            raise
+        attempt.abandoned = True
+    finally:
+        _attempts.reset(token)
+
+
+@contextmanager
+def completed() -> Iterator[None]:
+    """Complete the work in this context, whatever surrounds it."""
+    token = _attempts.set(())
+    try:
+        yield
+    finally:
+        _attempts.reset(token)
+
+
+def look() -> None:
+    """Raise `Abandoned` if the work around this call is to be abandoned."""
+    for attempt in _attempts.get():
+        attempt.look()
+
+
+def after(end: float) -> Callable[[], bool]:
+    """Return whether a time, by `time.perf_counter`, has passed, as a function."""
+    return lambda: time.perf_counter() > end

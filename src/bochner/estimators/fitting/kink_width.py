@@ -1,0 +1,83 @@
+"""Kinks that are rounded off: their width follows the residuals while a fit converges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data import Batch
+from bochner.estimators.automatic.settings import FitSettings, is_auto
+from bochner.estimators.fitting.setup import TrainingData
+from bochner.losses import Loss, deviations
+from bochner.losses.rounded_absolute import Rounded
+from bochner.problem import Problem
+from bochner.solvers import Solver
+from bochner.solvers.binning.backfitting import BackfittingState
+from bochner.training.loop import Solution, Training
+
+NARROWER = 0.7  # times the width: residuals this small ask for another one
+LEAST_SHARE = 1e-3  # of the targets' deviation: a function through all rows has no residuals
+RESIDUALS = 10_000  # rows whose residuals are looked at if none are held out
+
+
+def follows_residuals(settings: FitSettings, loss: Loss, solver: Solver[Any]) -> bool:
+    """Whether a fit begins with wide kinks and narrows them.
+
+    It does if the width is "auto", the solver sees rounded kinks in whole passes, and the passes
+    are not limited.
+    """
+    rounded = isinstance(loss, Rounded) and isinstance(loss.width, str)
+    tags = solver.tags
+    passes = tags.access != "shuffled" and tags.iterates and tags.takes_ridge
+    return rounded and passes and settings.max_passes is None
+
+
+def narrowed(
+    data: TrainingData, solution: Solution, solver: Solver[Any], settings: FitSettings
+) -> tuple[TrainingData, Training] | None:
+    """Return data with narrower kinks, and the record to continue with; None if they are narrow.
+
+    From a constant most rows are far from narrow kinks, where the loss has slopes but no curvature:
+    a fit would take long, or end on the way. So it begins with wide ones.
+    """
+    problem, training = data.problem, solution.training
+    if not follows_residuals(settings, problem.loss, solver) or not solution.reason.converged:
+        return None
+    found = _residual_deviations(data, solution)
+    assert isinstance(problem.loss, Rounded)
+    if (found >= NARROWER * np.asarray(problem.loss.deviation)).any():
+        return None
+    problem = with_loss(problem, problem.loss.with_deviations(found), settings)
+    state = solver.on_new_rows(problem, training.state)
+    if isinstance(state, BackfittingState):
+        state = replace(state, first_fall=0.0)  # the first decrease is that of the new loss
+    training = replace(training, state=state, position=0, memo=None, evaluations=())
+    return replace(data, setup=replace(data.setup, loss=problem.loss), problem=problem), training
+
+
+def with_loss(problem: Problem, loss: Loss, settings: FitSettings) -> Problem:
+    """Return the problem with a loss of another width; alpha="auto" follows its curvature."""
+    alpha = problem.alpha
+    if is_auto(settings.alpha):
+        alpha *= loss.typical_curvature / problem.loss.typical_curvature
+    return replace(problem, loss=loss, alpha=alpha)
+
+
+def _residual_deviations(data: TrainingData, solution: Solution) -> NDArray[np.float64]:
+    """Return the deviations of the residuals; the same for all outputs of one target."""
+    rows = data.held_out
+    if rows is None:
+        rows = data.source.sample(RESIDUALS, data.problem.seed)
+    found = _deviations(rows, rows.targets - solution.expansion(rows.X))
+    _, target = np.unique(rows.targets, axis=1, return_inverse=True)
+    least = np.full(len(found), np.inf)
+    np.minimum.at(least, target.ravel(), found)
+    lowest = LEAST_SHARE * _deviations(rows, rows.targets)
+    return np.asarray(np.maximum(least[target.ravel()], lowest))
+
+
+def _deviations(rows: Batch, values: NDArray[Any]) -> NDArray[np.float64]:
+    return np.asarray(deviations(np.asarray(values, np.float64), rows.weight))

@@ -1,0 +1,143 @@
+"""Levels of quantiles: intercepts such that the right share of fresh rows lies below."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bochner.data import Batch, DataSource, RandomAccess
+from bochner.estimators.automatic.settings import FitSettings, loss_for_targets
+from bochner.estimators.fitting.kink_width import follows_residuals, with_loss
+from bochner.estimators.fitting.setup import TrainingData, held_out_rows, split
+from bochner.features import SAMPLE_ROWS
+from bochner.losses import Loss, Quantile
+from bochner.losses.rounded_absolute import quantile_of
+from bochner.problem import Expansion
+from bochner.solvers import Solver
+from bochner.training.loop import INTERRUPTED, Solution
+
+ENOUGH_ROWS = 2_000  # a level of 5% is then met within 0.5%
+FEWEST_ROWS = 200
+MOST_FITS = 10
+QUICK_PASSES = 100  # of a fit to the minimum: ten that are longer would take too long
+
+Residuals = tuple[NDArray[Any], NDArray[Any]]  # and the weights of their rows
+
+
+def has_levels(loss: Loss, settings: FitSettings) -> bool:
+    """Whether the levels of a fit can be set: it needs an intercept."""
+    return isinstance(loss, Quantile) and settings.fit_intercept
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Sets the levels of the function of a fit.
+
+    A function is too close to the rows that it was fitted to, so that its intervals are too narrow.
+    Each quantile is shifted by the quantile tau of the residuals of rows that it has not learned:
+    those that were held out, or if these are few those that are held out from further fits (as in
+    conformalized quantile regression, Romano, Patterson and Candes 2019, with a shift for each
+    end).
+
+    Parameters
+    ----------
+    coded : DataSource
+        All rows, by `Setup.coded`.
+    solver, settings
+        Those of the fit.
+    train : callable
+        Trains on rows, with held-out ones to end the fit.
+    deadline : float
+        When no further fit begins, by `time.perf_counter`.
+    """
+
+    coded: DataSource
+    solver: Solver[Any]
+    settings: FitSettings
+    train: Callable[[TrainingData], tuple[TrainingData, Solution]]
+    deadline: float
+
+    def shift(self, data: TrainingData, solution: Solution) -> Any:
+        """Return what to add to each output, so that the share tau of fresh rows lies below."""
+        found = solution.expansion
+        parts = [] if data.held_out is None else [residuals(found, data.held_out)]
+        if _rows(parts) < ENOUGH_ROWS and self._may_fit_again(solution):
+            parts += self._further(data, _rows(parts))
+        weights = np.concatenate([weight for _, weight in parts]) if parts else np.empty(0)
+        if not weights.any():
+            return 0.0
+        left = np.concatenate([part for part, _ in parts])
+        assert isinstance(data.setup.loss, Quantile)
+        shares = np.broadcast_to(data.setup.loss.quantile, left.shape[1])
+        parts_of = zip(left.T, shares, strict=True)
+        return np.array([quantile_of(part, tau, weights) for part, tau in parts_of])
+
+    def _may_fit_again(self, solution: Solution) -> bool:
+        limited = self.settings.early_stopping is False or self.settings.max_passes is not None
+        coded = self.coded
+        known = isinstance(coded, RandomAccess) and coded.n_rows >= FEWEST_ROWS
+        quick = self.solver.tags.iterates or solution.training.pass_ <= QUICK_PASSES
+        return known and not limited and quick and solution.reason.converged
+
+    def _further(self, data: TrainingData, rows: int) -> Iterator[Residuals]:
+        """Yield residuals of rows held out from further fits, each a tenth of all at random."""
+        seconds = 0.0
+        for number in range(1, MOST_FITS + 1):
+            began = time.perf_counter()
+            if rows >= ENOUGH_ROWS or began + seconds > self.deadline:
+                return
+            part = self._fitted(data, data.setup.seed + number)
+            if part is not None:
+                yield part
+                rows += len(part[1])
+            seconds = time.perf_counter() - began
+
+    def _fitted(self, data: TrainingData, seed: int) -> Residuals | None:
+        """Return residuals of rows held out by another seed, None if these have no weight."""
+        chosen = split(self.coded, True, seed)
+        sample = self.coded.sample(SAMPLE_ROWS, seed)
+        if held_out_rows_or_none(chosen) is None:
+            return None
+        loss = data.problem.loss
+        if follows_residuals(self.settings, loss, self.solver):
+            loss = loss_for_targets(sample, loss, None)
+        problem = with_loss(data.problem, loss, self.settings)
+        part = TrainingData.for_solver(
+            self.coded,
+            replace(data.setup, seed=seed, loss=loss),
+            self.solver,
+            alpha=problem.alpha,
+            intercept=True,
+            early_stopping=True,
+            memory=self.settings.memory,
+        )
+        held_out = part.held_out
+        if not self.solver.tags.iterates:  # it is never stopped early
+            part = replace(part, held_out=None)
+        _, solution = self.train(part)
+        if solution.reason is INTERRUPTED:
+            raise KeyboardInterrupt
+        assert held_out is not None
+        return residuals(solution.expansion, held_out)
+
+
+def residuals(found: Expansion, rows: Batch) -> Residuals:
+    """Return the residuals of a function at rows, and the weights of the rows."""
+    return rows.targets - found(rows.X), rows.weights
+
+
+def held_out_rows_or_none(rest: DataSource) -> Batch | None:
+    """Return the held-out rows, None if they cannot be used."""
+    try:
+        return held_out_rows(rest)
+    except ValueError:  # there are none, or all have weight 0
+        return None
+
+
+def _rows(parts: list[Residuals]) -> int:
+    return sum(len(weight) for _, weight in parts)
