@@ -93,7 +93,9 @@ def by_grids(problem: L1) -> list[Line]:
         seconds = fitting(model, problem.X, problem.y)
         name = f"by grids, tol {tol:g}, {model.n_iter_} passes"
         solving = solver_alone(model.history_["seconds"])
-        lines.append(line(problem, name, model.coef_, solving) | {"tolerance": tol, "all": seconds})
+        lines.append(
+            line(problem, name, model.weights_, solving) | {"tolerance": tol, "all": seconds}
+        )
     return lines
 
 
@@ -112,7 +114,7 @@ def with_threads(problem: L1, tol: float, repeats: int) -> Line:
     for threads in (1, 2):
         model = classifier(problem, tol, threads)
         runs = [fitting(model, problem.X, problem.y) for _ in range(repeats)]
-        coefs[threads], times[threads] = model.coef_, min(runs)
+        coefs[threads], times[threads] = model.weights_, min(runs)
     return {
         "seconds, 1 thread": times[1],
         "seconds": times[2],

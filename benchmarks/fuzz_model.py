@@ -1,39 +1,46 @@
-"""Does the reader of model files survive broken and hostile ones?
+"""Broken and hostile model files and checkpoints, most of them with a digest that is right again.
 
-Files are changed at random, most of them with a digest that is right again, so that the checks
-behind it are reached. A child loads them under a limit of memory: nothing but a ModelFileError may
-come out, and a model that loads has to predict, or to refuse to, without taking the process along.
-
-python benchmarks/fuzz_model.py [seconds] [seed]
+A file is refused, or the model in it predicts or refuses to; a checkpoint resumes or refuses to.
 """
 
 from __future__ import annotations
 
 import random
-import select
-import subprocess
-import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import numpy as np
 
 import bochner
 from bochner import features, kernels
+from fuzz_harness import Target
 from model_mutations import mutated
 
 COLUMNS = 4
-ROOM = 1 << 30  # bytes beyond what the child has when it begins
-PATIENCE = 60.0  # seconds for one file
+ROWS = 60
+METHODS = ("predict", "predict_proba", "transform")
+SOLVERS: dict[str, dict[str, Any]] = {
+    "dsg": {"solver": "dsg"},
+    "eigenpro": {"solver": "eigenpro"},
+    "cg": {"solver": "cg", "features": features.Centers(10)},
+    "averaged": {"solver": "averaged", "features": features.Binning(4)},
+    "coordinate": {"solver": "coordinate", "features": features.Binning(4)},
+    "backfitting": {"solver": "backfitting", "features": features.Binning(4)},
+    "nystroem": {"solver": "nystroem", "features": features.Centers(10)},
+}
+
+
+def data() -> tuple[Any, Any]:
+    """Return rows of positive numbers, and their targets."""
+    X = np.abs(np.random.default_rng(0).normal(size=(ROWS, COLUMNS)))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1]
 
 
 def models() -> dict[str, Any]:
     """Return small models, one of each kind of basis."""
-    rng = np.random.default_rng(0)
-    X = np.abs(rng.normal(size=(60, COLUMNS)))
-    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    X, y = data()
     fit = {"max_passes": 1, "random_state": 0}
     labels = np.where(y > y.mean(), "oak", "ash")
     return {
@@ -59,110 +66,74 @@ def models() -> dict[str, Any]:
         "quantiles": bochner.KernelQuantileRegressor(
             [0.1, 0.9], features=features.Binning(8), **fit
         ).fit(X, y),
-        "unfinished": _unfinished(X, y),
     }  # fmt: skip
 
 
-def _unfinished(X: Any, y: Any) -> Any:
+def unfinished() -> dict[str, Any]:
+    """Return what checkpoints hold after the last batch but one, of several solvers."""
+    X, y = data()
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "checkpoint"
-        kept = [bochner.Checkpoint(path, 0)]
-        bochner.KernelRegressor(solver="dsg", random_state=0, callbacks=kept).fit(X, y)
-        return bochner.load(path)
+        for name, settings in SOLVERS.items():
+            path = Path(folder) / name
+            kept = [bochner.Checkpoint(path, 0)]
+            model = bochner.KernelRegressor(
+                "laplacian", random_state=0, max_passes=2, early_stopping=False, callbacks=kept,
+                **settings,
+            )  # fmt: skip
+            model.fit(X, y)
+            found[name] = bochner.load(path)
+    return found
 
 
-def fuzz(seconds: float, seed: int) -> int:
-    """Return how many files were read; an error says which one was too much, and keeps it."""
-    chance, end, count = random.Random(seed), monotonic() + seconds, 0
-    with tempfile.TemporaryDirectory() as folder:
-        path, files = Path(folder) / "model", []
-        for model in models().values():
-            bochner.save(model, path)
-            files.append(path.read_bytes())
-        child = _child(folder, files)
-        try:
-            while monotonic() < end:
-                changed = mutated(chance.choice(files), chance)
-                path.write_bytes(changed)
-                answer = _asked(child, path)
-                if answer not in ("refused", "loaded"):
-                    kept = Path(tempfile.gettempdir()) / f"fuzz-model-{seed}-{count}"
-                    kept.write_bytes(changed)
-                    raise AssertionError(f"{kept}: {answer}")
-                count += 1
-        finally:
-            child.kill()
-            child.wait()
-    return count
+class Model(Target):
+    """Model files of each kind of basis."""
+
+    name, share, refusals = "model", 3.0, (bochner.ModelFileError,)
+
+    def prepare(self, folder: Path) -> None:
+        """Save the models, and predict with each."""
+        self._path, self._X, self._files = folder / "model", data()[0][:3], []
+        for model in self.models().values():
+            bochner.save(model, self._path)
+            self._files.append(self._path.read_bytes())
+            self.use(bochner.load(self._path))
+        # Small files are read sooner, and have the same kinds of parts.
+        self._weights = [1 / len(file) for file in self._files]
+
+    def models(self) -> dict[str, Any]:
+        """Return the models to start from."""
+        return models()
+
+    def mutant(self, chance: random.Random) -> bytes:
+        """Return a file that differs somewhere."""
+        return mutated(chance.choices(self._files, self._weights)[0], chance)
+
+    def read(self, content: bytes, chance: random.Random) -> None:
+        """Load the model and use it."""
+        self._path.write_bytes(content)
+        if chance.random() < 0.1:
+            bochner.read_header(self._path)
+        self.use(bochner.load(self._path))
+
+    def use(self, model: Any) -> None:
+        """Predict; a parameter that makes no sense is for the method to refuse."""
+        for method in METHODS:
+            with suppress(Exception):
+                getattr(model, method)(self._X)
 
 
-def _child(folder: str, files: list[bytes]) -> subprocess.Popen[str]:
-    child = subprocess.Popen(
-        [sys.executable, __file__, "--child"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    for number, file in enumerate(files):
-        path = Path(folder) / f"warm {number}"
-        path.write_bytes(file)
-        assert _asked(child, path) == "loaded"
-    assert _asked(child, Path("limit")) == "limited"
-    return child
+class CheckpointFile(Model):
+    """Checkpoints, which are model files with the state of a solver."""
 
+    name, share = "checkpoint", 1.0
 
-def _asked(child: subprocess.Popen[str], path: Path) -> str:
-    assert child.stdin is not None
-    assert child.stdout is not None
-    child.stdin.write(f"{path}\n")
-    child.stdin.flush()
-    if not select.select([child.stdout], [], [], PATIENCE)[0]:
-        return f"no answer in {PATIENCE:g} seconds"
-    return child.stdout.readline().strip() or f"the process died: {child.wait()}"
+    def models(self) -> dict[str, Any]:
+        """Return the unfinished models."""
+        return unfinished()
 
-
-def _limit() -> None:
-    import resource
-
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
-
-
-def read(path: str) -> str:
-    try:
-        bochner.read_header(path)
-        model = bochner.load(path)
-    except bochner.ModelFileError:
-        return "refused"
-    except BaseException as error:
-        return f"load: {type(error).__name__}: {str(error)[:200]}"
-    X = np.abs(np.random.default_rng(1).normal(size=(3, COLUMNS)))
-    for method in ("predict", "predict_proba", "transform"):
-        try:
-            if hasattr(model, method):
-                getattr(model, method)(X)
-        except Exception:  # a parameter that makes no sense is for the method to refuse
-            pass
-    return "loaded"
-
-
-def _serve() -> None:
-    import warnings
-
-    warnings.simplefilter("ignore")
-    for line in sys.stdin:
-        path = line.strip()
-        if path == "limit":
-            _limit()
-            print("limited", flush=True)
-        else:
-            print(read(path).replace("\n", " "), flush=True)
-
-
-if __name__ == "__main__":
-    if sys.argv[1:] == ["--child"]:
-        _serve()
-    else:
-        given = [float(argument) for argument in sys.argv[1:]]
-        seconds, seed = [*given, *(60.0, 0.0)[len(given) :]]
-        print(f"{fuzz(seconds, int(seed)):,} files in {seconds:g} s: no crash, no hang.")
+    def use(self, model: Any) -> None:
+        """Resume the fit, which other parameters or another state may refuse."""
+        super().use(model)
+        with suppress(Exception):
+            model.set_params(max_seconds=1e-3).fit(*data())

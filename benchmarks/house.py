@@ -40,11 +40,13 @@ SETS = {"covtype": 100_000, "california": None, "mnist": 10_000}  # rows to fit;
 # Why a file is short, by its path in the package.
 SHORT: dict[str, str] = {
     "__main__.py": "what `python -m` asks for",
+    "exceptions.py": "the warnings that users filter by their class",
     "records.py": "the base of all records that are stored, below every other module",
 }
 # Why a folder has many entries, by its path.
 WIDE: dict[str, str] = {
     "bochner": "the table of contents: a package for each part, and what all parts share",
+    "bochner/data/files/formats": "a file for each format of tables, and what they share",
 }
 # Why a name of a base class stays although exactly one subclass overrides it, by "Base.name".
 REASONS: dict[str, str] = {
