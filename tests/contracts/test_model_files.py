@@ -4,7 +4,7 @@ import inspect
 import pickle
 import pkgutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -32,7 +32,7 @@ from bochner.estimators.inputs.targets import Targets
 from bochner.features import Basis, Binning, Centers, Drawing, FeatureMap, Fourier
 from bochner.persist.checks import has_type
 from bochner.persist.encoding import state_of
-from bochner.persist.registry import MODULES, class_of, modules, name_of
+from bochner.persist.registry import MODULES, OLD_FIELDS, class_of, modules, name_of
 from bochner.records import Validated, require_sound
 from bochner.solvers import Solver, State
 
@@ -239,6 +239,13 @@ def test_the_type_behind_an_alias_is_the_one_that_counts():
 def test_every_name_in_the_registry_is_that_of_its_class():
     for name in modules():
         assert name_of(class_of(name)) == name
+
+
+def test_a_field_of_an_earlier_version_is_found_by_its_present_name():
+    for name, renamed in OLD_FIELDS.items():
+        present = {one.name for one in fields(class_of(name))}
+        assert present >= set(renamed.values())
+        assert not present & renamed.keys()
 
 
 @dataclass

@@ -54,7 +54,7 @@ def test_a_default_classifier_reads_the_rows_once_to_learn_and_once_to_encode(ro
     source = kind(rows[0], rows[1] > 0)
     model = KernelClassifier(scale=scale, random_state=0).fit(source)
     assert model.plan_.solver == "backfitting"
-    assert source.starts == 2 + len(model._training.levels)
+    assert source.starts == 2 + len(model._training.smaller_losses)
 
 
 @pytest.mark.parametrize("kind", [CountedStream, CountedRows])
@@ -66,7 +66,7 @@ def test_a_default_regressor_reads_a_stream_to_learn_only_for_a_scaling(rows, ki
     # A growth of the basis encodes the rows for the new functions. Of rows with random access all
     # are digested, of a stream a sample.
     learns = scale is not None or kind is CountedRows
-    assert source.starts == 1 + learns + len(model._training.levels)
+    assert source.starts == 1 + learns + len(model._training.smaller_losses)
 
 
 def test_a_continued_fit_reads_the_rows_once_more_than_it_trains(rows):

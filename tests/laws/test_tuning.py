@@ -473,13 +473,13 @@ def test_grids_are_not_added_where_there_is_no_time_for_them():
     assert free.binning_.grids > 64
     seconds = free.history_["seconds"][-1]
     basis = Binning().build(free.kernel_, ArraySource(X).sample(100), seed=0)
-    setup, training = replace(free._setup, basis=basis), replace(free._training, levels=())
+    setup, training = replace(free._setup, basis=basis), replace(free._training, smaller_losses=())
     progress = SimpleNamespace(seconds=seconds)
     solution = SimpleNamespace(training=training, progress=progress, reason=CONVERGED)
     data = SimpleNamespace(held_out=X, setup=setup, problem=SimpleNamespace(rows=len(X)))
     assert growing(max_seconds=2.9 * seconds)._larger(data, solution, 0.0) is None
     assert growing(max_seconds=3.1 * seconds)._larger(data, solution, 0.0) is not None
-    training.levels = ()
+    training.smaller_losses = ()
     data.problem.rows = 2 * 10**6  # too many for as many grids again
     assert growing()._larger(data, solution, 0.0) is None
 

@@ -22,7 +22,7 @@ from bochner.persist.checks import defaults, require_consistent, type_error
 from bochner.persist.container import ModelFileError
 from bochner.persist.encoding import EVALUATION, SPARSE
 from bochner.persist.pipelines import restored
-from bochner.persist.registry import REMOVED_FIELDS, class_of
+from bochner.persist.registry import REMOVED_FIELDS, class_of, present_field
 from bochner.training.progress import Evaluation
 
 MOST_NESTED = 32  # levels
@@ -102,6 +102,7 @@ def restore(kind: type[Any], state: dict[str, Any]) -> Any:
     """Return a record with the fields that a file holds, after checking them."""
     if issubclass(kind, BaseEstimator):
         state = {name: part for name, part in state.items() if name not in REMOVED_FIELDS}
+    state = {present_field(kind, name): part for name, part in state.items()}
     if (wrong := type_error(kind, state)) is not None:
         raise ModelFileError(f"The file does not fit this library: {wrong}.")
     value = object.__new__(kind)

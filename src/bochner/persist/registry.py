@@ -123,8 +123,17 @@ MODULES = {
     "tuning.tuning": "Tuning",
 }
 
+# Fields of estimators in files of earlier versions that are computed now.
+REMOVED_FIELDS = {"coef_"}
+# The fields of a class in files of earlier versions that have another name now.
+OLD_FIELDS = {
+    "training.Training": {
+        "forgotten": "rows_dropped",
+        "levels": "smaller_losses",
+        "memo": "prediction_cache",
+    },
+}
 # Names in files of earlier versions, and the present names of these classes.
-REMOVED_FIELDS = {"coef_"}  # of estimators in files of earlier versions: computed now
 OLD_NAMES = {
     "estimators.Learned": "estimators.TunedKernel",
     "kernels.GeneralStretched": "kernels.GeneralColumnScaled",
@@ -161,6 +170,11 @@ def name_of(kind: type[Any]) -> str | None:
     """Return the name of a class in files, None if files do not hold it."""
     name = f"{kind.__module__.removeprefix('bochner.').partition('.')[0]}.{kind.__name__}"
     return name if modules().get(name) == (kind.__module__, kind.__name__) else None
+
+
+def present_field(kind: type[Any], name: str) -> str:
+    """Return the present name of a field that a file holds."""
+    return OLD_FIELDS.get(name_of(kind) or "", {}).get(name, name)
 
 
 def class_of(name: str) -> type[Any] | None:

@@ -43,10 +43,11 @@ class Training(Validated):
     """Everything that a fit needs to continue: checkpoints and `partial_fit` store this record.
 
     `pass_` and `position` are the numbers of the next pass and batch, `batch_size` the rows (or
-    groups) of a batch, `memo` the cache of held-out predictions, `last_pass` the number of the pass
-    that learns the held-out rows, and `levels` the best held-out losses of the smaller bases if the
-    basis grows. `forgotten` is True once the state holds nothing for single rows any more, and
-    `unevaluated` while a due evaluation of held-out rows has not been made.
+    groups) of a batch, `last_pass` the number of the pass that learns the held-out rows, and
+    `smaller_losses` the best held-out losses of the smaller bases if the basis grows.
+    `prediction_cache` holds predictions for held-out rows. `rows_dropped` is True once the state
+    holds nothing for single rows any more, and `unevaluated` while an evaluation of held-out rows
+    that was abandoned has to be repeated.
     """
 
     state: State
@@ -55,11 +56,11 @@ class Training(Validated):
     position: int = 0
     step: int = 0
     rows: int = 0
-    memo: PredictionCache | None = None
+    prediction_cache: PredictionCache | None = None
     evaluations: tuple[Evaluation, ...] = ()
-    levels: tuple[float, ...] = ()
+    smaller_losses: tuple[float, ...] = ()
     last_pass: int | None = None
-    forgotten: bool = False
+    rows_dropped: bool = False
     unevaluated: bool = False
 
     def validate(self) -> None:
@@ -233,18 +234,27 @@ class TrainingRun:
         held_out, training = self.held_out, self.training
         if held_out is None or held_out.y is None:
             return None
-        before = PredictionCache() if training.memo is None else training.memo.copied()
-        training.memo, training.unevaluated = training.memo or PredictionCache(), True
+        before = (
+            PredictionCache()
+            if training.prediction_cache is None
+            else training.prediction_cache.copied()
+        )
+        training.prediction_cache, training.unevaluated = (
+            training.prediction_cache or PredictionCache(),
+            True,
+        )
         reason = self._attempt("evaluate", partial(self._evaluate, held_out))
         if reason is not None:
-            training.memo = before
+            training.prediction_cache = before
         return reason
 
     def _evaluate(self, held_out: Batch) -> None:
         training = self.training
-        assert training.memo is not None  # the caller has set it
+        assert training.prediction_cache is not None  # the caller has set it
         assert held_out.y is not None  # and looked
-        f = self.solver.predictions(self.problem, training.state, held_out, training.memo)
+        f = self.solver.predictions(
+            self.problem, training.state, held_out, training.prediction_cache
+        )
         losses = self.problem.loss.value(held_out.y, f)
         mean = float(np.average(losses, weights=held_out.weight))
         if self.solver.tags.keeps_best and all(mean < one.loss for one in training.evaluations):

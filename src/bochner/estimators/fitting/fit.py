@@ -432,4 +432,4 @@ def _history_of(previous: FitRecord | None) -> History:
 def _drop_rows(training: Training, solver: Solver[Any], problem: Problem) -> None:
     """Drop what the record holds for each row: a model file should not grow with the data."""
     training.state = solver.on_new_rows(problem, training.state)
-    training.memo, training.forgotten = None, True
+    training.prediction_cache, training.rows_dropped = None, True

@@ -203,7 +203,7 @@ class GrowingFit:
         most, tol = self.settings.max_seconds, self.settings.tol
         if most is not None and seconds + 2 * (seconds - since) > most:
             return None
-        if training.levels and training.best_loss > (1 - tol) * training.levels[-1]:
+        if training.smaller_losses and training.best_loss > (1 - tol) * training.smaller_losses[-1]:
             return None
         return data.setup.with_larger_basis(data.problem.rows)
 
@@ -215,7 +215,9 @@ class GrowingFit:
         """
         larger = initial_training(self.solver, data.problem, data.source)
         past = {name: getattr(training, name) for name in ("pass_", "step", "rows")}
-        return replace(larger, **past, levels=(*training.levels, training.best_loss))
+        return replace(
+            larger, **past, smaller_losses=(*training.smaller_losses, training.best_loss)
+        )
 
     def _revert(self, before: SmallerFit, after: Solution) -> tuple[TrainingData, Solution]:
         """Return to fewer functions, after more did not help or were interrupted."""
@@ -224,7 +226,7 @@ class GrowingFit:
             self.history.columns = before.history.columns
             return before.data, replace(solution, reason=INTERRUPTED)
         # A growth that did not help is not tried again.
-        solution.training.levels += (solution.training.best_loss,)
+        solution.training.smaller_losses += (solution.training.best_loss,)
         return before.data, solution
 
     def _callbacks(self, data: TrainingData) -> list[Callback]:
@@ -248,8 +250,9 @@ class GrowingFit:
             training, expansion = before.solution.training, before.solution.expansion
         else:
             expansion = best_expansion(self.solver, data.problem, training.state)
-        memo = None if training.memo is None else replace(training.memo, code=None)
-        training = replace(training, memo=memo)
+        if training.prediction_cache is not None:
+            cache = replace(training.prediction_cache, code=None)
+            training = replace(training, prediction_cache=cache)
         solution = Solution(expansion, training, UNFINISHED, progress.detached())
         setup = replace(setup, rows_in_bins=None)
         record = FitRecord.of(self.prepared, setup, solution, history)

@@ -54,7 +54,7 @@ def narrowed(
     state = solver.on_new_rows(problem, training.state)
     if isinstance(state, BackfittingState):
         state = replace(state, first_fall=0.0)  # the first decrease is that of the new loss
-    training = replace(training, state=state, position=0, memo=None, evaluations=())
+    training = replace(training, state=state, position=0, prediction_cache=None, evaluations=())
     return replace(data, setup=replace(data.setup, loss=problem.loss), problem=problem), training
 
 

@@ -63,9 +63,9 @@ def resumed(
     if not same_rows:
         return resume_on_new_rows(training, solver, problem)
     training = deepcopy(training)
-    if training.forgotten:  # what it has dropped of the rows is computed again
+    if training.rows_dropped:  # what it has dropped of the rows is computed again
         training.state = solver.on_new_rows(problem, training.state)
-        training.forgotten = False
+        training.rows_dropped = False
     return training
 
 
@@ -76,7 +76,7 @@ def resume_on_new_rows(training: Training, solver: Solver[Any], problem: Problem
     training.pass_ = training.position = 0
     training.state.pass_losses = []
     training.batch_size = batch_size(solver, problem, training.state)
-    training.memo, training.evaluations, training.forgotten = None, (), False
+    training.prediction_cache, training.evaluations, training.rows_dropped = None, (), False
     training.last_pass = None
     return training
 
@@ -88,7 +88,7 @@ def without_unused_bins(
 
     The record for resuming is left out: it holds all bins.
     """
-    finished = training is not None and training.forgotten
+    finished = training is not None and training.rows_dropped
     if not finished or not isinstance(expansion.basis, BinningBasis):
         return {}
     used = np.asarray(expansion.weights.any(axis=1))
