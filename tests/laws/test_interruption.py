@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bochner import KernelClassifier, KernelGaussianProcess, KernelRegressor
 from bochner.compute import interruption, pool
-from bochner.compute.interruption import look
+from bochner.compute.interruption import check_interruption
 from bochner.estimators.automatic import plan
 from bochner.estimators.fitting.setup import Setup
 from bochner.features import Centers, EncodedRows, Fourier
@@ -26,18 +26,18 @@ from bochner.tuning import Tuning
 from contracts.solver_cases import CASES, bits, table
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-PLACES = (0.15, 0.45, 0.8)  # of the looks of a fit
-# Looks of what is not abandoned: the start by the smallest subsample, a first small batch of a
+PLACES = (0.15, 0.45, 0.8)  # of the checks of a fit
+# Checks of what is not abandoned: the start by the smallest subsample, a first small batch of a
 # Gaussian process, the function at held-out rows, calibration, the rows in each bin.
 MOST_TO_END = 130
 
 
-class Looks:
-    """Counts the looks, and acts once, at one of them; after it, counts the tiles that follow."""
+class Checks:
+    """Counts the checks, and acts once, at one of them; after it, counts the tiles that follow."""
 
     def __init__(self, monkeypatch, at=None, action=lambda: None):
         self.count, self.at, self.action, self.lock = 0, at, action, threading.Lock()
-        monkeypatch.setattr(pool, "look", self)
+        monkeypatch.setattr(pool, "check_interruption", self)
 
     def __call__(self):
         with self.lock:
@@ -45,7 +45,7 @@ class Looks:
             now = self.count == self.at
         if now:
             self.action()
-        look()
+        check_interruption()
 
     @property
     def later(self):
@@ -58,8 +58,8 @@ def press():
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Work is abandoned at the next look, and every part of a run can be."""
-    monkeypatch.setattr(interruption, "MORE_LOOKS", 0)
+    """Work is abandoned at the next check, and every part of a run can be."""
+    monkeypatch.setattr(interruption, "MORE_CHECKS", 0)
     monkeypatch.setattr(interruption, "MORE_SECONDS", -1.0)
     monkeypatch.setattr(loop, "SHORT", -1.0)
 
@@ -69,12 +69,12 @@ def at_once(monkeypatch):
 def test_a_fit_interrupted_at_any_tile_continues_as_if_it_had_not_been(case, monkeypatch, at_once):
     X, y = table()
     with monkeypatch.context() as patch:
-        looks = Looks(patch)
+        checks = Checks(patch)
         whole = case.regressor(early_stopping=True).fit(X, y)
     for place in PLACES:
         model = case.regressor(early_stopping=True, warm_start=True)
         with monkeypatch.context() as patch:
-            Looks(patch, 1 + int(place * looks.count), press)
+            Checks(patch, 1 + int(place * checks.count), press)
             with pytest.raises(KeyboardInterrupt):
                 model.fit(X, y)
         model.fit(X, y)
@@ -83,7 +83,7 @@ def test_a_fit_interrupted_at_any_tile_continues_as_if_it_had_not_been(case, mon
 
 
 class Clock:
-    """The clock, which jumps at one look; after it, each reading is a second later."""
+    """The clock, which jumps at one check; after it, each reading is a second later."""
 
     def __init__(self, monkeypatch):
         self.true, self.jumped, self.readings = time.perf_counter, False, 0
@@ -97,23 +97,23 @@ class Clock:
         self.jumped = True
 
 
-COUNTS = {}  # the looks of whole fits
+COUNTS = {}  # the checks of whole fits
 
 
 def looks_after(monkeypatch, at, model, X, y):
-    """Fit with a time limit that is up at some look; return how many looks followed."""
+    """Fit with a time limit that is up at some check; return how many checks followed."""
     with monkeypatch.context() as patch:
         clock = Clock(patch)
-        looks = Looks(patch, at, clock.jump)
+        checks = Checks(patch, at, clock.jump)
         model.set_params(max_seconds=1e4).fit(X, y)
-    return looks.later
+    return checks.later
 
 
 def count_looks(monkeypatch, model, X, y):
     with monkeypatch.context() as patch:
-        looks = Looks(patch)
+        checks = Checks(patch)
         model.fit(X, y)
-    return looks.count
+    return checks.count
 
 
 @quiet
@@ -152,7 +152,7 @@ def few_grids(monkeypatch):
 
 @pytest.fixture
 def slow(name, monkeypatch, at_once, few_grids):
-    """A machine, its data, and the number of looks of its whole fit."""
+    """A machine, its data, and the number of checks of its whole fit."""
     X, y = table(3_200)
     y = y > 0 if name == "search for classes" else y
     if name not in COUNTS:
@@ -177,14 +177,14 @@ def test_a_time_limit_ends_every_phase_after_few_more_tiles(name, place, slow, m
 def test_ctrl_c_ends_every_phase_after_few_more_tiles(name, place, slow, monkeypatch):
     model, X, y, count = slow
     with monkeypatch.context() as patch:
-        looks = Looks(patch, 1 + int(place * count), press)
+        checks = Checks(patch, 1 + int(place * count), press)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)
-    assert looks.later <= MOST_TO_END
+    assert checks.later <= MOST_TO_END
 
 
 class TickingClock:
-    """A clock that a reading moves on by a millisecond, so that time is a number of looks."""
+    """A clock that a reading moves on by a millisecond, so that time is a number of checks."""
 
     def __init__(self, monkeypatch):
         self.now = 0.0

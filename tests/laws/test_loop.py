@@ -250,13 +250,13 @@ def test_tolerance_counts_many_passes_where_a_pass_is_one_step():
 
 
 def test_no_improvement_waits_for_some_looks_without_gain():
-    def looks(*values):
+    def evaluated(*values):
         return progress(evaluations=tuple(Evaluation(k, k, v) for k, v in enumerate(values)))
 
     rule = NoImprovement(patience=2, tol=0.01)
-    assert rule(looks(1.0, 1.0)) is None
-    assert rule(looks(1.0, 1.1, 0.9)) is None
-    assert rule(looks(1.0, 1.1, 0.995)).converged
+    assert rule(evaluated(1.0, 1.0)) is None
+    assert rule(evaluated(1.0, 1.1, 0.9)) is None
+    assert rule(evaluated(1.0, 1.1, 0.995)).converged
 
 
 def test_an_unfinished_fit_says_how_far_it_is(regression):
@@ -280,14 +280,14 @@ def test_a_function_is_told_every_batch_every_pass_and_the_end(regression):
 
 
 @quiet
-def test_a_callback_can_look_at_the_function_learned_so_far(regression):
+def test_a_callback_can_evaluate_the_function_learned_so_far(regression):
     X, y = regression
     errors = []
 
-    def look(progress):
+    def evaluate(progress):
         errors.append(np.mean((progress.expansion()(X)[:, 0] - y) ** 2))
 
-    model = KernelRegressor(max_passes=3, callbacks=[look], solver=SOLVERS[0]).fit(X, y)
+    model = KernelRegressor(max_passes=3, callbacks=[evaluate], solver=SOLVERS[0]).fit(X, y)
     assert len(set(errors)) > 6
     assert errors[-1] == pytest.approx(np.mean((model.predict(X) - y) ** 2), rel=1e-5)
 

@@ -1,4 +1,4 @@
-"""Interruption of long work: it looks between tiles whether it is to be abandoned."""
+"""Interruption of long work: before each tile it checks whether it is to be abandoned."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-# Work that ends soon after it is due is completed: a small batch is never cut, one of large tiles
+# Work that ends soon after it should is completed: a small batch is never cut, one of large tiles
 # only after a second.
-MORE_LOOKS, MORE_SECONDS = 32, 0.2
-FEWEST_LOOKS, MOST_SECONDS = 2, 0.8
+MORE_CHECKS, MORE_SECONDS = 32, 0.2
+FEWEST_CHECKS, MOST_SECONDS = 2, 0.8
 
 
 class Abandoned(BaseException):
@@ -24,27 +24,27 @@ class Abandoned(BaseException):
 
 @dataclass(eq=False)
 class Attempt:
-    """Work that is abandoned once it is due, and whether it was.
+    """Work that is abandoned soon after `should_end` says so, and whether it was.
 
-    `looks` counts the looks since then, and `since` is the time of the first of them.
+    `checks` counts the checks since then, and `since` is the time of the first of them.
     """
 
-    due: Callable[[], bool]
-    looks: int = 0
+    should_end: Callable[[], bool]
+    checks: int = 0
     since: float = 0.0
     abandoned: bool = False
 
-    def look(self) -> None:
-        """Raise `Abandoned` if the work is due and does not end soon."""
-        if not self.due():
+    def check(self) -> None:
+        """Raise `Abandoned` if the work should end and does not end soon."""
+        if not self.should_end():
             return
         now = time.perf_counter()
-        if self.looks == 0:
+        if self.checks == 0:
             self.since = now
-        self.looks += 1
+        self.checks += 1
         passed = now - self.since
-        many = self.looks > MORE_LOOKS and passed > MORE_SECONDS
-        if many or (self.looks > FEWEST_LOOKS and passed > MOST_SECONDS):
+        many = self.checks > MORE_CHECKS and passed > MORE_SECONDS
+        if many or (self.checks > FEWEST_CHECKS and passed > MOST_SECONDS):
             raise Abandoned(self)
 
 
@@ -52,18 +52,18 @@ _attempts: ContextVar[tuple[Attempt, ...]] = ContextVar("attempts", default=())
 
 
 @contextmanager
-def abandonable(due: Callable[[], bool]) -> Iterator[Attempt]:
-    """Leave this context early, between two tiles, once the work in it is due.
+def abandonable(should_end: Callable[[], bool]) -> Iterator[Attempt]:
+    """Leave this context early, between two tiles, once the work in it should end.
 
-    `due` is called often, by several threads. What the work was writing to is half done.
+    `should_end` is called often, by several threads. What the work was writing to is half done.
 
     >>> with abandonable(lambda: True) as attempt:
     ...     while True:
-    ...         look()
+    ...         check_interruption()
     >>> attempt.abandoned
     True
     """
-    attempt = Attempt(due)
+    attempt = Attempt(should_end)
     token = _attempts.set((*_attempts.get(), attempt))
     try:
         yield attempt
@@ -85,10 +85,10 @@ def completed() -> Iterator[None]:
         _attempts.reset(token)
 
 
-def look() -> None:
+def check_interruption() -> None:
     """Raise `Abandoned` if the work around this call is to be abandoned."""
     for attempt in _attempts.get():
-        attempt.look()
+        attempt.check()
 
 
 def after(end: float) -> Callable[[], bool]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.blas import single_blas
-from bochner.compute.interruption import look
+from bochner.compute.interruption import check_interruption
 
 Work = Callable[[int, int], Any]
 MOST_THREADS = 1024  # threads start on demand, so a high limit costs nothing
@@ -56,10 +56,10 @@ def each_tile(work: Work, rows: int, tile: int) -> None:
 
     Threads take the tiles in order. If tiles write to different memory, the result does not depend
     on the number of threads. Calls from within a tile run in the calling thread, unless there is
-    one tile only. Before each tile the work may be abandoned (`interruption.look`).
+    one tile only. Before each tile the work may be abandoned (`check_interruption`).
     """
     if 0 < rows <= tile:
-        look()
+        check_interruption()
         with single_blas():
             work(0, rows)
         return
@@ -122,7 +122,7 @@ class _Task:
         try:
             with single_blas():
                 while (start := self._take()) < self.rows and not self.stopped:
-                    look()
+                    check_interruption()
                     self.work(start, min(start + self.tile, self.rows))
         except BaseException:
             self.stopped = True

@@ -53,10 +53,10 @@ class Checkpoint(CheckpointCallback):
     _last: float = field(default_factory=time.monotonic, init=False, repr=False, compare=False)
 
     def keep(self, progress: Progress, unfinished: Callable[[], Any]) -> None:
-        """Save the model if it is due, or if the fit is interrupted."""
+        """Save the model once `seconds` have passed, or if the fit is interrupted."""
         ended = progress.reason is not None and progress.reason is not INTERRUPTED
-        due = time.monotonic() - self._last >= self.seconds
-        if ended or not (due or progress.reason is INTERRUPTED):
+        is_time = time.monotonic() - self._last >= self.seconds
+        if ended or not (is_time or progress.reason is INTERRUPTED):
             return
         save(unfinished(), self.path, summary=self.summary)
         self._last = time.monotonic()

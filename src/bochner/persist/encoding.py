@@ -139,9 +139,10 @@ def _list(encoder: Encoder, value: list[Any], path: str) -> Any:
         known = np.array([number is not None for number in value])
         numbers = np.array([0.0 if number is None else number for number in value])
         return {"some": [encoder.array(numbers, path), encoder.array(known, f"{path} known")]}
-    if kinds == {Evaluation}:  # a long fit has a million of them; files call them looks
+    if kinds == {Evaluation}:  # a long fit has a million of them
         columns = {name: [getattr(one, name) for one in value] for name in EVALUATION}
-        return {"looks": {name: encoder(columns[name], f"{path}.{name}") for name in EVALUATION}}
+        columns = {name: encoder(columns[name], f"{path}.{name}") for name in EVALUATION}
+        return {"evaluations": columns}
     return [encoder(part, f"{path}[{place}]") for place, part in enumerate(value)]
 
 

@@ -230,7 +230,7 @@ class TrainingRun:
         return INTERRUPTED if self.interrupted.is_set() else self.stop(self._progress())
 
     def _evaluate_held_out(self) -> Reason | None:
-        """Evaluate the held-out rows; if that is abandoned, it is due when the fit continues."""
+        """Evaluate the held-out rows; if that is abandoned, a continued fit repeats it."""
         held_out, training = self.held_out, self.training
         if held_out is None or held_out.y is None:
             return None
@@ -251,7 +251,7 @@ class TrainingRun:
     def _evaluate(self, held_out: Batch) -> None:
         training = self.training
         assert training.prediction_cache is not None  # the caller has set it
-        assert held_out.y is not None  # and looked
+        assert held_out.y is not None  # and checked
         f = self.solver.predictions(
             self.problem, training.state, held_out, training.prediction_cache
         )

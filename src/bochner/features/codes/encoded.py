@@ -95,7 +95,7 @@ class EncodedRows(EncodedData):
         self._store = ArrayStore(memory_budget(memory))
         self._batches: list[Batch] = []
         self._codes: list[Any | None] = []
-        self._due = after(inf if isinstance(basis, GrowingBasis) else until)
+        self._time_is_up = after(inf if isinstance(basis, GrowingBasis) else until)
         for number, pieces in enumerate(self._read()):
             stored = None if smaller is None else smaller._codes[number]
             parts: list[Batch] = []
@@ -183,9 +183,9 @@ class EncodedRows(EncodedData):
 
     def _encoded(self, X: Any, known: Any | None) -> Any | None:
         """Return the code of rows, None once the time is up; the basis may grow."""
-        if self._due():
+        if self._time_is_up():
             return None
-        with abandonable(self._due):
+        with abandonable(self._time_is_up):
             self.basis, code = extend_and_encode(self.basis, X, known)
             return code
         return None

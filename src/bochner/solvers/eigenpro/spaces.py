@@ -272,28 +272,28 @@ class CenterSpace(Space):
         return PreconditionedGradient(((slice(0, preconditioner.size), -flat),))
 
     def project_temporary(self, problem: Problem, state: EigenProState) -> None:
-        """Project the temporary centres, and take the steps of the penalty that are due."""
+        """Project the temporary centres, and shrink the weights by the penalty."""
         basis, temporary = _centers(problem), state.temporary
         if temporary.reach is None:
             return
         state.weights += basis.solved(temporary.reach)
-        due = problem.alpha * state.rate * sum(map(len, temporary.weights))
+        decay = problem.alpha * state.rate * sum(map(len, temporary.weights))
         state.temporary = Temporary()
-        if due > 0:
-            self._decay(basis, state, due)
+        if decay > 0:
+            self._decay(basis, state, decay)
 
     def is_full(self, problem: Problem, state: EigenProState) -> bool:
         """Whether there are as many temporary centres as centres of the basis."""
         return sum(map(len, state.temporary.weights)) >= problem.basis.end(None)
 
     @staticmethod
-    def _decay(basis: CenterBasis, state: EigenProState, due: float) -> None:
+    def _decay(basis: CenterBasis, state: EigenProState, decay: float) -> None:
         preconditioner = _of_centers(state)
         size = preconditioner.size
         values = basis.evaluate(basis.centers[:size], state.weights)
         flat = preconditioner.correction(values)
-        state.weights -= due * state.weights
-        state.weights[:size] += due * flat
+        state.weights -= decay * state.weights
+        state.weights[:size] += decay * flat
 
 
 def space_of(basis: Basis) -> Space:
