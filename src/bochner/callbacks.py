@@ -28,15 +28,15 @@ class History:
         self.columns: dict[str, list[float | int | None]] = {name: [] for name in COLUMNS}
 
     def __call__(self, progress: Progress) -> None:
-        """Add a line, unless the step has one already (a call at the end of a pass)."""
+        """Add a line; a call at the end of a pass completes the losses of the last one."""
         steps = self.columns["step"]
         if progress.step == 0:
             return
-        if steps and steps[-1] == progress.step:
-            self.columns["held_out_loss"][-1] = progress.held_out_loss
-            return
-        for name, values in self.columns.items():
-            values.append(getattr(progress, name))
+        if not steps or steps[-1] != progress.step:
+            for name, values in self.columns.items():
+                values.append(getattr(progress, name))
+        self.columns["loss"][-1] = None if math.isnan(progress.loss) else progress.loss
+        self.columns["held_out_loss"][-1] = progress.held_out_loss
 
 
 class CheckpointCallback(ABC):

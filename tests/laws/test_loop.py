@@ -372,3 +372,22 @@ def test_a_diverging_fit_is_refused_with_advice(regression, monkeypatch):
     with pytest.raises(FloatingPointError, match="scale='standard'"), np.errstate(all="ignore"):
         model.fit(*regression)
     assert not hasattr(model, "expansion_")
+
+
+@quiet
+@pytest.mark.parametrize("solver", ["direct", "nystroem", "cg", "newton"])
+def test_history_has_the_loss_at_the_end_of_a_pass_and_none_before_it_is_known(regression, solver):
+    ends = []
+    features = Fourier(64) if solver in ("cg", "newton") else "auto"
+    model = KernelRegressor(
+        Gaussian(2.0),
+        features=features,
+        solver=solver,
+        max_passes=2,
+        random_state=0,
+        callbacks=[lambda progress: ends.append((progress.step, progress.loss))],
+    ).fit(*regression)
+    last = dict(ends)
+    for step, loss in zip(model.history_["step"], model.history_["loss"], strict=True):
+        assert loss == last[step] or (loss is None and np.isnan(last[step]))
+    assert model.history_["loss"][-1] > 0

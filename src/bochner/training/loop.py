@@ -282,7 +282,7 @@ class TrainingRun:
             step=training.step,
             rows=training.rows,
             seconds=time.perf_counter() - self.began,
-            loss=training.state.loss,
+            loss=self._loss(),
             pass_losses=tuple(training.state.pass_losses),
             size=training.state.size,
             optimality=training.state.optimality,
@@ -291,6 +291,11 @@ class TrainingRun:
             expansion=partial(best_expansion, self.solver, self.problem, training.state),
             training=training,
         )
+
+    def _loss(self) -> float:
+        """Return the loss, NaN while the solver has only collected rows."""
+        state = self.training.state
+        return state.loss if state.pass_losses or state.moved else math.nan
 
     def _batches(self) -> Iterator[Batch]:
         source, training, seed = self.source, self.training, self.problem.seed
