@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         TensorSketch,
         TwoSampleTest,
         two_sample_test,
+        warmup,
     )
     from bochner.persist import Checkpoint, Header, ModelFileError, load, read_header, save, to_onnx
 
@@ -86,6 +87,7 @@ __all__ = [
     "stopping",
     "to_onnx",
     "two_sample_test",
+    "warmup",
 ]
 
 

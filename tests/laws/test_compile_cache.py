@@ -1,4 +1,4 @@
-"""A damaged cache of compiled loops, or a full disk, does not end a fit."""
+"""Compiled loops: a damaged cache or a full disk, `warmup`, and what is logged."""
 
 import subprocess
 import sys
@@ -57,3 +57,76 @@ def test_a_full_disk_is_said_with_a_remedy(tmp_path, monkeypatch):
     assert found.startswith("1")
     assert "No space left" in found
     assert "Set NUMBA_CACHE_DIR" in found
+
+
+WARM = """
+import numpy as np, pandas as pd, warnings
+import bochner
+from bochner.compute.compiled import Compiled
+
+seconds = bochner.warmup()
+assert seconds > 0
+read = []
+machine_code = Compiled._machine_code
+
+def noted(loop):
+    read.append(f"{loop.function.__module__}.{loop.__name__}")
+    return machine_code(loop)
+
+Compiled._machine_code = noted
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+for rows in (200, 3_100):
+    X = pd.DataFrame(rng.normal(size=(rows, 3)).astype(np.float32), columns=list("abc"))
+    y = np.asarray(X["a"] + rng.normal(size=rows))
+    text = X.assign(d=rng.choice(["ash", "elm", "oak"], rows), a=X["a"].where(X["b"] < 2))
+    for table in (X, text, X.to_numpy(float)):
+        bochner.KernelRegressor(random_state=0).fit(table, y).predict(table)
+        for labels in (y > 0, np.digitize(y, [-1, 0, 1])):
+            bochner.KernelClassifier(random_state=0).fit(table, labels).predict_proba(table)
+    bochner.KernelQuantileRegressor(random_state=0).fit(X, y).predict(X)
+bochner.KernelGaussianProcess(random_state=0).fit(X[:200], y[:200]).predict(X, return_std=True)
+bochner.KernelNoveltyDetector(random_state=0).fit(X).predict(X)
+print(read)
+"""
+
+
+def test_after_warmup_default_fits_compile_nothing_and_read_nothing_from_the_cache(tmp_path):
+    assert run(tmp_path, WARM) == "[]\n"
+
+
+LOGGED = """
+import logging
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+logging.getLogger("numba").setLevel(logging.WARNING)
+from bochner.compute.compiled import compiled
+
+@compiled("int64(int64)")
+def double(x):
+    return 2 * x
+
+@compiled("int64(int64)")
+def triple(x):
+    return 3 * x
+
+double(3), triple(3)
+"""
+
+
+def said_by(folder, text):
+    script = folder / "loop.py"
+    script.write_text(text)
+    return subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True, timeout=120
+    ).stderr
+
+
+def test_the_first_compilation_is_logged_and_a_read_from_the_cache_is_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    assert said_by(tmp_path, LOGGED).count("Compiling loops for this computer") == 1
+    assert said_by(tmp_path, LOGGED) == ""
+
+
+def test_without_logging_python_is_quiet(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    assert said_by(tmp_path, LOGGED[LOGGED.index("from bochner") :]) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -54,6 +55,20 @@ def test_every_public_name_is_there_when_asked_for():
         assert name in dir(bochner)
     with pytest.raises(AttributeError, match="no attribute 'KernelForest'"):
         bochner.KernelForest  # noqa: B018
+
+
+def test_warmup_prints_how_long_it_took_and_what_the_library_logs(monkeypatch):
+    def compile_all():
+        logging.getLogger("bochner").info("Compiling loops for this computer.")
+        return 2.0
+
+    monkeypatch.setattr(bochner, "warmup", compile_all)
+    result = call("warmup")
+    assert result.stdout == "Compiled or read in 2 s.\n"
+    assert result.stderr == "Compiling loops for this computer.\n"
+    logger = logging.getLogger("bochner")
+    assert not logger.handlers
+    assert logger.level == logging.NOTSET
 
 
 def test_demo_learns_tells_and_draws(folder):

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import bochner
-from bochner.cli import compare, convert, demo, evaluate, fit, inspect, predict
+from bochner.cli import compare, convert, demo, evaluate, fit, inspect, predict, warmup
 from bochner.cli.screen import EXIT_CODES, RUNNING
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ COMMANDS: dict[Callable[..., None], str] = {
     convert.convert: convert.EXAMPLES,
     compare.compare: compare.EXAMPLES,
     demo.demo: demo.EXAMPLES,
+    warmup.warmup: warmup.EXAMPLES,
 }
 for command, examples in COMMANDS.items():
     app.command(help=f"{cleandoc(command.__doc__ or '')}\n\n{examples}\n{EXIT_CODES}")(command)

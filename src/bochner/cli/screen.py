@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import warnings
 from collections.abc import Iterator
@@ -75,7 +76,7 @@ class Screen:
     @contextmanager
     def report_errors(self) -> Iterator[None]:
         """Print errors that users can fix, with an exit code, and warnings as notes at once."""
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), self._log_as_notes():
             warnings.simplefilter("default")
             warnings.showwarning = self._note_once
             try:
@@ -85,10 +86,35 @@ class Screen:
             except KeyboardInterrupt:
                 raise self.error("interrupted.", INTERRUPTED) from None
 
+    @contextmanager
+    def _log_as_notes(self) -> Iterator[None]:
+        """Print what the library logs, such as a first compilation."""
+        logger, handler = logging.getLogger("bochner"), NoteHandler(self)
+        before = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(before)
+
     def _note_once(self, message: Warning | str, *others: Any, **more: Any) -> None:
         text = f"Note: {in_command_words(str(message))}"
         if text not in self.notes:
             self.note(text)
+
+
+class NoteHandler(logging.Handler):
+    """Prints log records as notes of a screen."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__(logging.INFO)
+        self.screen = screen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        self.screen.note(record.getMessage())
 
 
 def _sentence(error: BaseException) -> str:

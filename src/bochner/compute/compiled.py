@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable
 from functools import cache, update_wrapper
@@ -9,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 Function = Callable[..., Any]
+logger = logging.getLogger("bochner")
 
 
 def compiled(*signatures: str, **options: Any) -> Callable[[Function], Function]:
@@ -53,23 +55,44 @@ class Compiled:
         import numba
 
         _let_loops_call_loops()
-        signatures = list(self.signatures)
         try:
-            code = numba.njit(signatures, **self.options)(self.function)
+            return self._jit(self.options)
         except numba.core.errors.NumbaError:
             raise  # the loop itself is wrong
         except Exception:
             try:  # the cache may be damaged: begin a new one
                 numba.njit(**self.options)(self.function)._cache.flush()
-                code = numba.njit(signatures, **self.options)(self.function)
+                return self._jit(self.options)
             except Exception as error:
                 _warn_of_cache(f"{type(error).__name__}: {error}")
-                uncached = self.options | {"cache": False}
-                code = numba.njit(signatures, **uncached)(self.function)
-        return code  # type: ignore[no-any-return]
+                return self._jit(self.options | {"cache": False})
+
+    def _jit(self, options: dict[str, Any]) -> Function:
+        """Return the machine code of all signatures, from the cache if it has them."""
+        import numba
+        from numba.core.event import install_listener
+
+        with install_listener("numba:compile", CompilationLog(self.function)):
+            return numba.njit(list(self.signatures), **options)(self.function)  # type: ignore[no-any-return]
 
     def __reduce__(self) -> str:
         return self.__name__
+
+
+class CompilationLog:
+    """A listener of Numba, which logs that a loop is compiled, not read from the cache."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    def notify(self, event: Any) -> None:
+        """Log the start of a compilation, with a sentence for users before the first one."""
+        if not event.is_start or event.data["dispatcher"].py_func is not self.function:
+            return
+        if not _ANNOUNCED:
+            _ANNOUNCED.append(self.function.__name__)
+            logger.info("Compiling loops for this computer, once, which takes up to a minute.")
+        logger.debug("Compiling %s.%s", self.function.__module__, self.function.__name__)
 
 
 def _warn_of_cache(reason: str) -> None:
@@ -85,16 +108,20 @@ def _warn_of_cache(reason: str) -> None:
 
 
 _WARNED: list[str] = []
+_ANNOUNCED: list[str] = []  # whether the first compilation of the process has been logged
 
 
 @cache
 def _let_loops_call_loops() -> None:
-    """Register `Compiled` with Numba, so that a compiled loop can call another.
+    """Register both classes with Numba, so that a compiled loop can call another.
 
     Keep both in one file: the cache of the caller checks only its own file for changes.
     """
     from numba import types
+    from numba.core.event import Listener
     from numba.extending import typeof_impl
+
+    Listener.register(CompilationLog)
 
     @typeof_impl.register(Compiled)  # type: ignore[untyped-decorator]
     def _(loop: Compiled, _context: Any) -> Any:

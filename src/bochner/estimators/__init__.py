@@ -1,5 +1,6 @@
 """Estimators and transformers with the interface of scikit-learn."""
 
+from bochner.estimators.automatic.warmup import warmup
 from bochner.estimators.gaussian_process.gaussian_process import KernelGaussianProcess
 from bochner.estimators.inputs.schemas import schema_of
 from bochner.estimators.machines.classifier import KernelClassifier
@@ -52,4 +53,5 @@ __all__ = [
     "TwoSampleTest",
     "schema_of",
     "two_sample_test",
+    "warmup",
 ]
