@@ -50,7 +50,7 @@ WIDE: dict[str, str] = {
 }
 # Why a name of a base class stays although exactly one subclass overrides it, by "Base.name".
 REASONS: dict[str, str] = {
-    "Loss.typical_curvature": "a number that every solver needs; it is 1 but for rounded kinks",
+    "Loss.typical_curvature": "a number that every solver needs; it is 1 but for smoothed losses",
     "DataSource.once": "sources set it on themselves; one names it as a field that files store",
     "State.is_finite": "the loop asks every state; `SummationState` evaluates no loss",
 }

@@ -34,7 +34,7 @@ REFUSED = {
     ("eigenpro with momentum", "some centres"): "momentum is for all rows as centres",
     ("smo", "some centres"): "its variables belong to all rows",
 }
-KINKED = {"smo"}  # solvers that are made for losses with kinks
+NONSMOOTH = {"smo"}  # solvers that are made for nonsmooth losses
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Case:
     def _settings(self, *losses: str) -> dict[str, Any]:
         kernel = Laplacian(2.0) if self.features == "bins" else Gaussian(1.5)
         taken = SOLVERS[self.name].tags.loss_type
-        losses = losses[::-1] if self.name in KINKED else losses
+        losses = losses[::-1] if self.name in NONSMOOTH else losses
         return {
             "kernel": kernel,
             "loss": next(name for name in losses if isinstance(Loss.resolve(name), taken)),

@@ -81,7 +81,7 @@ def test_curvature_is_bounded_and_the_bound_is_attained(loss):
         V[:2] = [1.0, -1.0]  # the steepest direction of the softmax loss at 0
         products = (V * loss.hessian_product(y, f_scale * f, V)).sum(axis=1)
         curvatures.append(products / (V**2).sum(axis=1))
-    if isinstance(loss, Regression):  # the steepest place of a rounded kink
+    if isinstance(loss, Regression):  # the steepest place of a smoothed loss
         curvatures.append((V * loss.hessian_product(y, y, V)).sum(axis=1) / (V**2).sum(axis=1))
     largest = np.max(curvatures)
     assert np.min(curvatures) >= -1e-12
@@ -235,5 +235,5 @@ def test_a_compiled_loop_moves_rows_as_the_loss_itself_does(loss, monkeypatch):
 def test_the_diagonal_bound_is_above_the_hessian(loss):
     y, f, rng = problem(loss)
     V = rng.normal(size=f.shape)
-    bent = np.sum(V * loss.hessian_product(y, f, V), axis=1)
-    assert (bent <= np.sum(V * V * loss.diagonal_bound(y, f), axis=1) + 1e-9).all()
+    curved = np.sum(V * loss.hessian_product(y, f, V), axis=1)
+    assert (curved <= np.sum(V * V * loss.diagonal_bound(y, f), axis=1) + 1e-9).all()

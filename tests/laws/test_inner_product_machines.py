@@ -73,7 +73,7 @@ def test_classes_are_told_apart(surface, name, kernel):
         assert model.fit(X[:1200], labels[:1200]).score(X[1200:], labels[1200:]) > 0.9
 
 
-def test_a_loss_with_kinks_takes_kernels_with_random_features(surface):
+def test_a_nonsmooth_loss_takes_kernels_with_random_features(surface):
     X, y = surface
     labels = y > np.median(y)
     model = KernelClassifier(Polynomial(3), loss="hinge", max_seconds=60, random_state=0)

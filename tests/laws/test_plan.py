@@ -88,7 +88,7 @@ def test_a_matrix_that_does_not_fit_is_not_to_be_factorised():
     assert model.plan_.solver == "eigenpro"
 
 
-def test_streams_kinks_and_categories_have_a_method_each():
+def test_streams_nonsmooth_losses_and_categories_have_a_method_each():
     assert method(rows=None) == ("fourier", "dsg")
     assert method(rows=2_000, once=True) == ("fourier", "dsg")
     assert method(rows=2_000, loss=Hinge) == ("centers", "smo")
@@ -98,7 +98,7 @@ def test_streams_kinks_and_categories_have_a_method_each():
     assert method(categories=True, rows=None, once=True) == ("binning", "averaged")
 
 
-def test_rounded_kinks_are_solved_by_whole_passes():
+def test_smoothed_losses_are_solved_by_whole_passes():
     for loss in (Absolute, EpsilonInsensitive, Huber, Quantile):
         assert method(rows=2_000, loss=loss) == ("centers", "smo")
         assert method(rows=60_000, loss=loss, seconds=1e9) == (Centers(5_000), "nystroem")
@@ -251,7 +251,7 @@ def test_a_plan_changes_and_fits_nothing(monkeypatch):
         assert vars(model) == before
 
 
-def test_kinks_and_a_kernel_without_frequencies_go_together_in_the_dual():
+def test_a_nonsmooth_loss_and_a_kernel_without_frequencies_go_together_in_the_dual():
     assert method(rows=2_000, loss=Hinge, kernel=Precomputed()) == ("centers", "smo")
 
 

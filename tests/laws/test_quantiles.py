@@ -150,7 +150,7 @@ def test_learned_scales_and_their_ridge_serve_quantiles():
     y = 100 * (np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=6_000))
     model = KernelQuantileRegressor([0.1, 0.9], random_state=0).fit(X[:5_500], y[:5_500])
     assert model.tuning_.helped
-    assert model.loss_.rounding < 0.3 * y.std() / 2  # a share of what is left, not of all
+    assert model.loss_.smoothing_width < 0.3 * y.std() / 2  # a share of what is left, not of all
     low, high = model.predict(X[5_500:]).T
     assert np.mean((low <= y[5_500:]) & (y[5_500:] <= high)) == pytest.approx(0.8, abs=0.08)
     assert np.mean(high - low) == pytest.approx(2 * 12.8, rel=0.3)
@@ -197,10 +197,10 @@ def test_intervals_hold_their_share_where_the_function_follows_the_rows_too_clos
     assert inside(free, rows[1_000:], target[1_000:]) < 0.85
 
 
-def test_the_width_of_rounded_kinks_follows_the_residuals():
+def test_the_smoothing_width_follows_the_residuals():
     rows, target = waves(2_000, 0.03, 0)
     settings = {"features": Binning(64), "solver": "backfitting", "random_state": 0}
     model = KernelQuantileRegressor([0.05, 0.95], **settings).fit(rows, target)
     low, high = model.predict(rows).T
-    assert 0.2 * 0.03 < model.loss_.rounding < 0.5 * 0.03
+    assert 0.2 * 0.03 < model.loss_.smoothing_width < 0.5 * 0.03
     assert 0.8 < np.mean(high - low) / (2 * norm.ppf(0.95) * 0.03) < 1.5

@@ -224,7 +224,7 @@ def test_a_machine_learns_with_a_sum_of_kernels_of_two_kinds():
     assert model.fit(X, y).score(X, y) > 0.98
 
 
-def test_a_loss_with_kinks_takes_the_features_of_a_process():
+def test_a_nonsmooth_loss_takes_the_features_of_a_process():
     X = rows(600)
     y = np.where(X[:, 0] > X[:, 1], "above", "below")
     model = KernelClassifier(kernel=arc, loss="hinge", solver="dsg", random_state=0).fit(X, y)

@@ -27,7 +27,7 @@ from bochner.solvers import CoordinateDescent, Solver
 from bochner.tuning import Tuning
 
 ROWS, FAR = 80, 40
-OF_KINKS = {"smo", "pegasos"}  # solvers of losses with kinks, or of labels
+NONSMOOTH = {"smo", "pegasos"}  # solvers of nonsmooth losses, or of labels
 
 
 def data(rows=ROWS, far=FAR, seed=0):
@@ -52,7 +52,7 @@ CASES["KernelNoveltyDetector"] = KernelNoveltyDetector(features=Fourier(64), max
 CASES |= {
     f"KernelRegressor, {name}": KernelRegressor(solver=name, max_passes=5, alpha="auto")
     for name in sorted(Solver.registry)
-    if name not in OF_KINKS
+    if name not in NONSMOOTH
 }
 CASES |= {
     "KernelClassifier, softmax": KernelClassifier(loss="softmax", solver="dsg", max_passes=3),

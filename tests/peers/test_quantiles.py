@@ -1,7 +1,7 @@
 """Quantiles beside scikit-learn's linear quantile regression.
 
 QuantileRegressor minimises the pinball loss plus alpha times the sum of absolute slopes by a linear
-program. Here the penalty is alpha/2 |f|^2 and the kink is rounded off within a width: with little
+program. Here the penalty is alpha/2 |f|^2 and the loss is smoothed within a width: with little
 penalty and a small width both have the same minimum.
 """
 

@@ -201,7 +201,7 @@ def primal(f, C, epsilon, kernel):
 @pytest.mark.parametrize("C", [0.1, 1.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3])
 def test_the_epsilon_insensitive_loss_is_support_vector_regression(C, epsilon):
-    """The kinks are rounded off within a width, which moves the minimum by less than that."""
+    """The loss is smoothed within a width, which moves the minimum by less than that."""
     laplacian = Laplacian(3.0)
     theirs = SVR(kernel=laplacian, C=C, epsilon=epsilon, tol=1e-6).fit(ROWS, TARGET)
     model = tube(EpsilonInsensitive(epsilon, 1e-2), C, Nystroem(1e-4)).fit(ROWS, TARGET)

@@ -179,7 +179,7 @@ BENT = {
 }
 
 
-def fitted_bent(loss, source, passes=5_000, **options):
+def fitted_smoothed(loss, source, passes=5_000, **options):
     problem = Problem(source.basis, loss, ALPHA, Y.shape[1], True, rows=ROWS)
     solver = Backfitting(**({"step": 1.0, "tol": 1e-7} | options))
     return run(solver, problem, source, stop=Solved() | Passes(passes))
@@ -190,7 +190,7 @@ def fitted_bent(loss, source, passes=5_000, **options):
 @pytest.mark.parametrize("loss", BENT.values(), ids=BENT)
 def test_of_absolute_values_it_ends_where_the_slope_is_zero(loss, weight, rows):
     source = encoded(Y, weight, rows)
-    found = fitted_bent(loss, source, 800, step=1.5)
+    found = fitted_smoothed(loss, source, 800, step=1.5)
     Phi = source.basis.matrix(source.basis.encode(X)).toarray()
     mass = np.ones(ROWS) if weight is None else weight
     slopes = mass[:, None] * loss.gradient(Y, predicted(found).astype(float)) / mass.sum()
@@ -204,7 +204,7 @@ def test_of_absolute_values_it_ends_where_the_slope_is_zero(loss, weight, rows):
 def test_of_absolute_values_the_objective_falls_in_every_sweep(loss, step):
     objectives, source = [], encoded(Y)
     for passes in range(1, 9):
-        solution = fitted_bent(loss, source, passes, step=step)
+        solution = fitted_smoothed(loss, source, passes, step=step)
         value = loss.value(Y, predicted(solution).astype(float)).mean()
         np.testing.assert_allclose(solution.training.state.pass_losses[-1], value, rtol=1e-5)
         objectives.append(value + ALPHA / 2 * np.square(solution.expansion.weights).sum())
@@ -213,16 +213,16 @@ def test_of_absolute_values_the_objective_falls_in_every_sweep(loss, step):
 
 def test_of_absolute_values_pieces_and_threads_change_no_more_than_rounding():
     loss = BENT["quantiles"]
-    whole, pieces = (fitted_bent(loss, encoded(Y, rows=rows), 7) for rows in (ROWS, 60))
+    whole, pieces = (fitted_smoothed(loss, encoded(Y, rows=rows), 7) for rows in (ROWS, 60))
     np.testing.assert_allclose(predicted(whole), predicted(pieces), rtol=1e-6, atol=1e-6)
     with threads(1):
-        alone = predicted(fitted_bent(loss, encoded(Y, rows=60), 7))
+        alone = predicted(fitted_smoothed(loss, encoded(Y, rows=60), 7))
     np.testing.assert_array_equal(alone, predicted(pieces))
 
 
 def test_other_losses_are_refused():
     with pytest.raises(ValueError, match="made of absolute values; got Logistic"):
-        fitted_bent(Logistic(), encoded(np.sign(Y - 0.5)))
+        fitted_smoothed(Logistic(), encoded(np.sign(Y - 0.5)))
 
 
 @pytest.mark.parametrize("loss", ["absolute", "huber", "epsilon_insensitive", "quantile"])

@@ -225,7 +225,7 @@ def test_momentum_with_temporary_centres_is_refused():
         fitted(features=Centers(100), solver=EigenPro(momentum=True))
 
 
-def test_a_loss_with_kinks_is_refused():
+def test_a_nonsmooth_loss_is_refused():
     X, y = rows()
     with pytest.raises(ValueError, match="Smooth"):
         KernelClassifier(features="centers", solver="eigenpro", loss="hinge").fit(X, y[:, 0] > 3)

@@ -13,7 +13,7 @@ from bochner.losses import (
     EpsilonInsensitive,
     Huber,
     Quantile,
-    RoundedAbsolute,
+    SmoothedAbsolute,
     Squared,
     SquaredEpsilonInsensitive,
     deviations,
@@ -51,7 +51,7 @@ LOSSES = {
 
 
 @pytest.mark.parametrize(("loss", "expected"), FORMULAS.values(), ids=FORMULAS)
-def test_away_from_its_kinks_a_loss_is_its_formula(loss, expected):
+def test_where_it_is_not_smoothed_a_loss_is_its_formula(loss, expected):
     np.testing.assert_allclose(loss.value(np.zeros_like(far), far), expected[:, 0], rtol=1e-12)
 
 
@@ -93,7 +93,7 @@ def test_the_best_constant_is_the_minimum_wherever_the_targets_are(loss, by, mov
     assert mean(constant - moved) <= reached + 1e-4
 
 
-def test_the_best_constant_of_narrow_kinks_is_median_and_quantile():
+def test_with_a_small_smoothing_width_the_best_constant_is_median_and_quantile():
     rows = Batch(X, y, np.arange(ROWS), weight)
     repeated = np.repeat(y[:, 0], weight.astype(int))
     for loss, share in ((Absolute(1e-6), 0.5), (Quantile(0.9, 1e-6), 0.9)):
@@ -145,7 +145,7 @@ def test_whole_passes_end_at_the_minimum(loss, solver, by):
 
 def test_the_parabola_at_a_prediction_lies_above_the_loss():
     f, move = 2 * rng.normal(size=(ROWS, 1)), 3 * rng.normal(size=(ROWS, 1))
-    for loss in (loss for loss in LOSSES.values() if isinstance(loss, RoundedAbsolute)):
+    for loss in (loss for loss in LOSSES.values() if isinstance(loss, SmoothedAbsolute)):
         if loss is LOSSES["quantiles"]:
             continue
         parabola = loss.value(y, f) + (loss.gradient(y, f) * move)[:, 0]
@@ -154,7 +154,7 @@ def test_the_parabola_at_a_prediction_lies_above_the_loss():
 
 
 @pytest.mark.parametrize("width", [0.3, 0.003])
-def test_a_newton_step_need_not_be_shortened_however_narrow_a_kink_is(width, monkeypatch):
+def test_a_newton_step_need_not_be_shortened_however_small_the_smoothing_width(width, monkeypatch):
     monkeypatch.setattr(newton, "shortened", None)  # calling it would fail
     basis = basis_of(Fourier(64), Gaussian(0.5))
     problem = Problem(basis, Absolute(width), 1e-3, 1, rows=ROWS)

@@ -1,4 +1,4 @@
-"""The dual of a loss with kinks is solved: support vector machines and regression quantiles."""
+"""The dual of a nonsmooth loss is solved: support vector machines and regression quantiles."""
 
 import numpy as np
 import pytest

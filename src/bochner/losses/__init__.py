@@ -14,12 +14,13 @@ from bochner.losses.loss import (
     Regression,
     Smooth,
 )
-from bochner.losses.rounded_absolute import (
+from bochner.losses.smoothed_absolute import (
     Absolute,
     EpsilonInsensitive,
     Huber,
     Quantile,
     RoundedAbsolute,
+    SmoothedAbsolute,
     SquaredEpsilonInsensitive,
     deviations,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "Regression",
     "RoundedAbsolute",
     "Smooth",
+    "SmoothedAbsolute",
     "Softmax",
     "Squared",
     "SquaredEpsilonInsensitive",

@@ -42,7 +42,7 @@ class Hinge(PiecewiseQuadratic, Margin, name="hinge"):
         return -y * (y * f < 1)
 
     def derivative_terms(self, y: Array) -> tuple[ClippedLine, ...]:
-        """Return a kink at y, the slope on the other side of which is -y."""
+        """Return a jump of the derivative at y, from 0 to -y."""
         return (ClippedLine(y, np.minimum(-y, 0), np.maximum(-y, 0), 0.0),)
 
 

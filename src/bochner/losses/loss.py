@@ -28,7 +28,7 @@ class Loss(Component, ABC, family="loss"):
 
     @abstractmethod
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the derivative (a subgradient at kinks) with respect to `f`, shaped as `f`."""
+        """Return the derivative with respect to `f`, or a subgradient, shaped as `f`."""
 
     @property
     def typical_curvature(self) -> float:
@@ -121,8 +121,8 @@ class Quadratic(Smooth):
 class ClippedLine(NamedTuple):
     """The derivative clip((f - place) / ridge, left, right) of a term of a loss.
 
-    `left` <= 0 <= `right` are numbers or infinite; a ridge of 0 is a kink at `place`. Each part is
-    a number, or an array that broadcasts with the predictions.
+    `left` <= 0 <= `right` are numbers or infinite; with a ridge of 0 it jumps at `place`. Each part
+    is a number, or an array that broadcasts with the predictions.
     """
 
     place: Any

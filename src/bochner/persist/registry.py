@@ -86,7 +86,7 @@ MODULES = {
     ),
     "losses.classification": "Hinge Logistic Softmax SquaredHinge",
     "losses.densities": "DensityDual OneClass",
-    "losses.rounded_absolute": (
+    "losses.smoothed_absolute": (
         "Absolute EpsilonInsensitive Huber Quantile SquaredEpsilonInsensitive"
     ),
     "losses.squared": "Squared",
@@ -97,7 +97,7 @@ MODULES = {
     "problem": "Expansion Problem",
     "solvers.averaged_weights": "AveragedWeights",
     "solvers.binning.averaged_gradient": "AveragedGradient AveragedGradientState",
-    "solvers.binning.backfitting": "Backfitting BackfittingState BentRows SquaredRows",
+    "solvers.binning.backfitting": "Backfitting BackfittingState SmoothedRows SquaredRows",
     "solvers.binning.coordinate_descent": (
         "Active CoordinateDescent CoordinateDescentState FittedRows"
     ),
@@ -150,6 +150,7 @@ OLD_NAMES = {
     "progress.Evaluation": "training.Evaluation",
     "progress.Progress": "training.Progress",
     "progress.Reason": "training.Reason",
+    "solvers.BentRows": "solvers.SmoothedRows",
     "solvers.Ledger": "solvers.LazyPredictions",
     "solvers.Memo": "solvers.PredictionCache",
     "solvers.Plain": "solvers.PlainStep",

@@ -17,15 +17,15 @@ CONSTANT_STEPS = 50
 
 
 def curvature(loss: Loss) -> float:
-    """Return the bound of a loss's curvature; 1 for a loss with kinks."""
+    """Return the bound of a loss's curvature; 1 for a loss that is not smooth."""
     return loss.curvature_bound if isinstance(loss, Smooth) else 1.0
 
 
 def best_constant(problem: Problem, sample: Batch) -> NDArray[np.float64]:
     """Return the constant prediction with the least loss on the sample; 0 without an intercept.
 
-    Gradient steps of length 1 / curvature: one is exact for the squared loss; a loss with rounded
-    kinks starts at its quantile.
+    Gradient steps of length 1 / curvature: one is exact for the squared loss; a smoothed
+    loss starts at its quantile.
     """
     constant = np.zeros(problem.outputs)
     weight = sample.weight

@@ -83,7 +83,7 @@ def accumulate_majorizer(code, before, moves, residual, weight, shape, slopes, c
     """Subtract the move of each row's bin in the grid before; add derivatives to its bin.
 
     They are the negative slope of the loss, and the curvature of the parabola that majorises it
-    there (losses.rounded_absolute). A row without a bin has the code -1, the last entry of each.
+    there (losses.smoothed_absolute). A row without a bin has the code -1, the last entry of each.
     """
     slope, half, epsilon, width = shape[0], shape[1] / 2, shape[2], shape[3]
     for i in range(len(code)):

@@ -105,8 +105,8 @@ def softmax(y, f, weight, rows, bins, moves, floor, table, rises):  # type: igno
 
 
 @compiled(*(signature[:-1] + ", float64[:, ::1])" for signature in SIGNATURES))
-def rounded_absolute(y, f, weight, rows, bins, moves, floor, table, rises, shape):  # type: ignore[no-untyped-def]
-    """Update by absolute values with rounded kinks (losses.rounded_absolute)."""
+def smoothed_absolute(y, f, weight, rows, bins, moves, floor, table, rises, shape):  # type: ignore[no-untyped-def]
+    """Update by smoothed absolute values (losses.smoothed_absolute)."""
     outputs = f.shape[1]
     for e in range(len(rows)):
         i, b = np.uint32(rows[e]), np.uint32(bins[e])
@@ -119,14 +119,14 @@ def rounded_absolute(y, f, weight, rows, bins, moves, floor, table, rises, shape
             old = f[i, k] - y[i, k]
             new = old + move
             f[i, k] += move
-            rise, steep, bent = 0.0, 0.0, 0.0
-            for kink in (-epsilon, epsilon):
-                before, after = abs(old - kink), abs(new - kink)
+            rise, steep, curved = 0.0, 0.0, 0.0
+            for center in (-epsilon, epsilon):
+                before, after = abs(old - center), abs(new - center)
                 over, left = max(width - before, 0.0), max(width - after, 0.0)
                 rise += after - before + (left * left - over * over) / (2.0 * width)
                 farther = 1.0 / max(after, width)
-                steep += (new - kink) * farther
-                bent += farther
+                steep += (new - center) * farther
+                curved += farther
             rises[b] += mass * (slope * move + half * rise)
             table[i, k] = mass * (slope + half * steep)
-            table[i, outputs + k] = mass * max(half * bent, floor)
+            table[i, outputs + k] = mass * max(half * curved, floor)

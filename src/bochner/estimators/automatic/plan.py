@@ -20,7 +20,7 @@ from bochner.features import (
 )
 from bochner.features.binning.binning import most_entries
 from bochner.kernels import Kernel, Precomputed, ShiftInvariant, is_random, is_separable
-from bochner.losses import Quadratic, RoundedAbsolute, Smooth
+from bochner.losses import Quadratic, Smooth, SmoothedAbsolute
 from bochner.solvers import SMO, CoordinateDescent, Direct, EigenPro, Solver
 from bochner.wording import AdvisedError, amount, rough_duration
 
@@ -311,7 +311,7 @@ def _solver_for(features: FeatureMap, inputs: PlanInputs) -> Any:
     if isinstance(features, Binning):
         if inputs.once or not smooth:
             return "averaged"
-        absolute = issubclass(inputs.loss, RoundedAbsolute)
+        absolute = issubclass(inputs.loss, SmoothedAbsolute)
         if (quadratic or absolute) and inputs.stops_early and _bins_fit(inputs.costs):
             return "backfitting"
         if absolute:
@@ -341,7 +341,7 @@ def _method(inputs: PlanInputs) -> Plan:
     if costs is None or inputs.once:
         return Plan(map_name(kernel), "dsg", "the rows are a stream, which is not stored")
     if not issubclass(inputs.loss, Smooth):
-        return _on_kinks(inputs, costs)
+        return _on_nonsmooth_loss(inputs, costs)
     if _few(inputs):
         return _on_few_rows(inputs, costs)
     if is_random(kernel) and has_map(kernel):
@@ -361,13 +361,15 @@ def _method(inputs: PlanInputs) -> Plan:
     return Plan("fourier", "dsg", many, costs.doubly_stochastic())
 
 
-def _on_kinks(inputs: PlanInputs, costs: Costs) -> Plan:
+def _on_nonsmooth_loss(inputs: PlanInputs, costs: Costs) -> Plan:
     """Return the dual of all rows if it is fast enough or nothing else takes the kernel."""
     kernel, exact = inputs.kernel, costs.smo()
-    why = "the loss has kinks, which the dual problem takes as they are"
+    why = "the loss is not differentiable, which the dual problem allows"
     if exact.seconds <= inputs.seconds or not has_map(kernel):
         return Plan("centers", "smo", why, exact)
-    why = f"the loss has kinks, and {costs.rows:,} rows are too many for the dual problem"
+    why = (
+        f"the loss is not differentiable, and {costs.rows:,} rows are too many for the dual problem"
+    )
     return Plan(map_name(kernel), "dsg", why, costs.doubly_stochastic())
 
 
@@ -388,12 +390,12 @@ def _on_values(inputs: PlanInputs, costs: Costs) -> Plan:
 def _on_centers(inputs: PlanInputs, costs: Costs) -> Plan:
     """Return all rows as centres, or some if more would improve the loss little."""
     all_rows, some = costs.eigenpro(), costs.nystroem(CENTERS)
-    if issubclass(inputs.loss, RoundedAbsolute):
+    if issubclass(inputs.loss, SmoothedAbsolute):
         exact = costs.smo()
         if exact.seconds <= some.seconds:
-            why = "the loss has kinks, which the dual problem takes as they are"
+            why = "the loss is not differentiable, which the dual problem allows"
             return Plan("centers", "smo", why, exact)
-        why = "the loss has kinks, which whole passes take better than single steps"
+        why = "the loss is smoothed, and whole passes minimise such a loss better than single steps"
         return Plan(Centers(min(CENTERS, costs.rows)), "nystroem", why, some)
     if all_rows.seconds <= some.seconds:
         why = f"{costs.rows:,} rows are not too many for a kernel function at each of them"
@@ -421,7 +423,7 @@ def _exact_solver(loss: type[Any]) -> str:
     """Return the solver for few rows, all of which are centres."""
     if issubclass(loss, Quadratic):
         return "direct"
-    return "smo" if issubclass(loss, RoundedAbsolute) else "nystroem"
+    return "smo" if issubclass(loss, SmoothedAbsolute) else "nystroem"
 
 
 def _bins_fit(costs: Costs | None) -> bool:

@@ -24,8 +24,8 @@ from bochner.features import Centers, FeatureMap
 from bochner.features.feature_map import categories_of
 from bochner.kernels import ColumnScaled, Kernel, Laplacian
 from bochner.kernels.radial import Radial
-from bochner.losses import Loss, Quadratic, RoundedAbsolute, Smooth, Squared, deviations
-from bochner.losses.rounded_absolute import quantile_of
+from bochner.losses import Loss, Quadratic, Smooth, SmoothedAbsolute, Squared, deviations
+from bochner.losses.smoothed_absolute import quantile_of
 from bochner.solvers import Solver
 from bochner.solvers.solver import RIDGE
 from bochner.tuning import Sample, Tuned, Tuning
@@ -345,7 +345,7 @@ class KernelTuning:
     def _is_robust(self) -> bool:
         """Whether the loss is robust to outliers."""
         loss = self.settings.loss
-        return not is_auto(loss) and isinstance(Loss.resolve(loss), RoundedAbsolute)
+        return not is_auto(loss) and isinstance(Loss.resolve(loss), SmoothedAbsolute)
 
     def _categorical(self) -> tuple[int, ...]:
         given = self.settings.features

@@ -38,7 +38,6 @@ from bochner.estimators.automatic.settings import (
     unscaled_columns,
 )
 from bochner.estimators.fitting.growing_fit import GrowingFit, copied_history
-from bochner.estimators.fitting.kink_width import follows_residuals
 from bochner.estimators.fitting.reporting import PassReporter
 from bochner.estimators.fitting.resume import (
     is_same_fit,
@@ -58,6 +57,7 @@ from bochner.estimators.fitting.setup import (
     holds_out,
     require_recipe,
 )
+from bochner.estimators.fitting.smoothing_width import follows_residuals
 from bochner.estimators.inputs.ranges import in_single_precision, refuse_vanishing
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets, require_classes
@@ -322,7 +322,7 @@ class Fit:
         refuse_vanishing(coded.targets, "y")
         error = None if tuned is None or tuned.tuned is None else tuned.tuned.learned_error
         if follows_residuals(settings, loss, Solver.resolve(plan.solver)):
-            error = None  # a narrow kink would be far from most rows at first
+            error = None  # a small smoothing width would be far from most residuals at first
         loss = loss_for_targets(coded, loss, error)
         kernel, basis = self._basis(kernel, features, sample, seed)
         setup = Setup(seed, loss, kernel, features, basis, scaling, targets, recipe)

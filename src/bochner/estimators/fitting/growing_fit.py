@@ -1,4 +1,4 @@
-"""GrowingFit: train, and train again where the basis grows or kinks become narrower."""
+"""GrowingFit: train, and train again where the basis grows or the smoothing width falls."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy as np
 from bochner.callbacks import Callback, CheckpointCallback, History
 from bochner.data import DataSource
 from bochner.estimators.automatic.settings import FitSettings
-from bochner.estimators.fitting.kink_width import narrowed
 from bochner.estimators.fitting.quantile_levels import Levels, has_levels
 from bochner.estimators.fitting.reporting import PassReporter, StopAsked
 from bochner.estimators.fitting.resume import require_checkpoints
 from bochner.estimators.fitting.setup import FitRecord, Preparation, Setup, TrainingData
+from bochner.estimators.fitting.smoothing_width import with_smaller_width
 from bochner.solvers import Solver
 from bochner.stopping import OnePass, Seconds, Stop
 from bochner.training.loop import (
@@ -160,10 +160,10 @@ class GrowingFit:
     def _train(
         self, data: TrainingData, training: Training | None
     ) -> tuple[TrainingData, Solution]:
-        """Train; narrow kinks that are rounded off and train again, as residuals become small."""
+        """Train; reduce the smoothing width of the loss and train again, as residuals fall."""
         solution = self._run(data, training)
-        while (narrower := narrowed(data, solution, self.solver, self.settings)) is not None:
-            data, training = narrower
+        while (next_ := with_smaller_width(data, solution, self.solver, self.settings)) is not None:
+            data, training = next_
             self.prepared = replace(
                 self.prepared, setup=replace(self.prepared.setup, loss=data.setup.loss)
             )

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from bochner.data import Batch, DataSource, RandomAccess
 from bochner.estimators.automatic.settings import FitSettings, loss_for_targets
-from bochner.estimators.fitting.kink_width import follows_residuals, with_loss
 from bochner.estimators.fitting.setup import TrainingData, held_out_rows, split
+from bochner.estimators.fitting.smoothing_width import follows_residuals, with_loss
 from bochner.features import SAMPLE_ROWS
 from bochner.losses import Loss, Quantile
-from bochner.losses.rounded_absolute import quantile_of
+from bochner.losses.smoothed_absolute import quantile_of
 from bochner.problem import Expansion
 from bochner.solvers import Solver
 from bochner.training.loop import INTERRUPTED, Solution

@@ -23,7 +23,7 @@ class KernelQuantileRegressor(RegressionMachine):
     Minimises the mean over the rows of sum_k pinball(y, f_k(x); tau_k) + alpha/2 |f_k|^2, where
     pinball(y, f; tau) is tau (y - f) for y above f and (1 - tau) (f - y) below (Koenker and Bassett
     1978, Regression quantiles; Takeuchi et al. 2006, Nonparametric quantile estimation), with a
-    smoothed kink (`losses.Quantile`).
+    smoothing (`losses.Quantile`).
 
     Parameters
     ----------

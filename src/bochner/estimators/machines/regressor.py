@@ -157,8 +157,8 @@ class KernelRegressor(RegressionMachine):
 
     Notes
     -----
-    Kinks of losses are smoothed within a width that depends on the targets (`loss_`). The model
-    stores the learned scaling and applies it to the rows of `predict`.
+    Losses that are not differentiable are smoothed within a width that depends on the targets
+    (`loss_`). The model stores the learned scaling and applies it to the rows of `predict`.
 
     Examples
     --------

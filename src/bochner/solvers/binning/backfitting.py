@@ -23,7 +23,7 @@ from bochner.compute.pool import each_tile
 from bochner.data import Batch
 from bochner.data.storage import drop_pages
 from bochner.features import BinningBasis, Group, GroupBlock
-from bochner.losses import Quadratic, RoundedAbsolute
+from bochner.losses import Quadratic, SmoothedAbsolute
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant
@@ -181,15 +181,15 @@ class SquaredRows(ResidualRows):
 
 
 @dataclass
-class BentRows(ResidualRows):
-    """Rows of a loss that is made of absolute values with rounded kinks.
+class SmoothedRows(ResidualRows):
+    """Rows of a loss that is made of smoothed absolute values.
 
     The curvature of a row is that of the parabola that touches the loss there and lies above it
     elsewhere, so that steps up to twice as far as its minimum lower the loss
-    (`losses.RoundedAbsolute`).
+    (`losses.SmoothedAbsolute`).
     """
 
-    kind: RoundedAbsolute
+    kind: SmoothedAbsolute
     shape: Table
 
     sums_per_bin: ClassVar[int] = 2
@@ -231,10 +231,10 @@ def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> R
     loss, mass = problem.loss, float(batch.weight.sum(dtype=np.float64))
     require_mass(mass)
     f = np.broadcast_to(intercept, (len(batch), len(intercept)))
-    if isinstance(loss, RoundedAbsolute):
+    if isinstance(loss, SmoothedAbsolute):
         left = np.ascontiguousarray((batch.y - f).T, np.float64)
         (shape,) = loss.row_parameters(len(left))
-        return BentRows(left, batch.weight, mass, 1.0, loss, shape)
+        return SmoothedRows(left, batch.weight, mass, 1.0, loss, shape)
     assert isinstance(loss, Quadratic)
     curvature = loss.curvature_bound
     left = np.ascontiguousarray(loss.gradient(batch.y, f).T, np.float64)
@@ -389,7 +389,7 @@ class Backfitting(Solver[BackfittingState], name="backfitting"):
 
     tags: ClassVar[SolverTags] = SolverTags(
         state_type=BackfittingState,
-        loss_type=Quadratic | RoundedAbsolute,
+        loss_type=Quadratic | SmoothedAbsolute,
         loss_words="squared loss or one that is made of absolute values",
         basis_type=BinningBasis,
         access="groups",

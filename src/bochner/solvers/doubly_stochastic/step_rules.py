@@ -117,7 +117,7 @@ class Preconditioned(StepRule, name="preconditioned"):
 
         step = min(1, max(0, 1 - caution p s^2 / (n E)) * c |Phi D|^2 / <Phi D, H Phi D>),
 
-    H being the loss's Hessian; for a loss with rounded kinks it is that of parabolas above it, and
+    H being the loss's Hessian; for a smoothed loss it is that of parabolas above it, and
     each output has its own length, which may exceed 1. So the step is about 1 for clean targets and
     falls like 1/t for noisy ones, without a schedule; a block with nothing but noise does not move.
     Where the bound is far above the curvature (an exponential loss), c is the mean curvature at the

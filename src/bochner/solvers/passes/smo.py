@@ -1,4 +1,4 @@
-"""SMO: sequential minimal optimisation of the dual, for losses with kinks."""
+"""SMO: sequential minimal optimisation of the dual, for losses that are not differentiable."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ class SMO(Solver[SMOState], name="smo"):
         b'(K + diag(ridge / C)) b / 2 - place'b,   -C_i right_i <= b_i <= -C_i left_i,
 
     with C_i = w_i / (alpha sum(w)), for a loss whose derivative is clip((f - place) / ridge, left,
-    right): a kink at `place` if the ridge is 0. For the hinge loss this is the support vector
-    machine (Cortes and Vapnik 1995, Support-vector networks). A loss of two kinks has two
+    right): it jumps at `place` if the ridge is 0. For the hinge loss this is the support vector
+    machine (Cortes and Vapnik 1995, Support-vector networks). A loss with two jumps has two
     variables for each row. With an intercept, the variables sum to 0.
 
     A pass chooses 512 variables, half of them those of the last pass and half those that violate

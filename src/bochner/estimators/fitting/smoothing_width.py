@@ -1,4 +1,4 @@
-"""Kinks that are rounded off: their width follows the residuals while a fit converges."""
+"""The smoothing width of losses, which follows the residuals while a fit converges."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ from bochner.data import Batch
 from bochner.estimators.automatic.settings import FitSettings, is_auto
 from bochner.estimators.fitting.setup import TrainingData
 from bochner.losses import Loss, deviations
-from bochner.losses.rounded_absolute import Rounded
+from bochner.losses.smoothed_absolute import Smoothed
 from bochner.problem import Problem
 from bochner.solvers import Solver
 from bochner.solvers.binning.backfitting import BackfittingState
 from bochner.training.loop import Solution, Training
 
-NARROWER = 0.7  # times the width: residuals this small ask for another one
+FALL = 0.7  # of the residuals, from which a smaller width is worth another fit
 LEAST_SHARE = 1e-3  # of the targets' deviation: a function through all rows has no residuals
-RESIDUALS = 10_000  # rows whose residuals are looked at if none are held out
+RESIDUALS = 10_000  # rows whose residuals are computed if none are held out
 
 
 def follows_residuals(settings: FitSettings, loss: Loss, solver: Solver[Any]) -> bool:
-    """Whether a fit begins with wide kinks and narrows them.
+    """Whether a fit begins with a large smoothing width and reduces it.
 
-    It does if the width is "auto", the solver sees rounded kinks in whole passes, and the passes
-    are not limited.
+    It does if the width is "auto", the solver minimises the smoothed loss in whole passes, and
+    their number is not limited.
     """
-    rounded = isinstance(loss, Rounded) and isinstance(loss.width, str)
+    smoothed = isinstance(loss, Smoothed) and isinstance(loss.width, str)
     tags = solver.tags
     passes = tags.access != "shuffled" and tags.iterates and tags.takes_ridge
-    return rounded and passes and settings.max_passes is None
+    return smoothed and passes and settings.max_passes is None
 
 
-def narrowed(
+def with_smaller_width(
     data: TrainingData, solution: Solution, solver: Solver[Any], settings: FitSettings
 ) -> tuple[TrainingData, Training] | None:
-    """Return data with narrower kinks, and the record to continue with; None if they are narrow.
+    """Return data with a smaller smoothing width, and the record to continue with; None at the end.
 
-    From a constant most rows are far from narrow kinks, where the loss has slopes but no curvature:
-    a fit would take long, or end on the way. So it begins with wide ones.
+    At first most residuals are larger than a small width, where the loss has a slope but no
+    curvature: a fit would take long, or end on the way. So it begins with a large width.
     """
     problem, training = data.problem, solution.training
     if not follows_residuals(settings, problem.loss, solver) or not solution.reason.converged:
         return None
     found = _residual_deviations(data, solution)
-    assert isinstance(problem.loss, Rounded)
-    if (found >= NARROWER * np.asarray(problem.loss.deviation)).any():
+    assert isinstance(problem.loss, Smoothed)
+    if (found >= FALL * np.asarray(problem.loss.deviation)).any():
         return None
     problem = with_loss(problem, problem.loss.with_deviations(found), settings)
     state = solver.on_new_rows(problem, training.state)

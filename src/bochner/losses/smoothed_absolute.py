@@ -1,4 +1,4 @@
-"""Losses of numbers that grow like absolute values, with rounded kinks."""
+"""Losses of numbers that grow like absolute values, smoothed where they are not differentiable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST_WIDTH = 1e-6  # of a constant target
 
 
 class Shape(NamedTuple):
-    """The parameters of a rounded loss, each a number or one for each output."""
+    """The parameters of a smoothed loss, each a number or one for each output."""
 
     slope: Any  # b
     scale: Any  # a
@@ -29,15 +29,16 @@ class Shape(NamedTuple):
     lift: Any
 
 
-class RoundedAbsolute(PiecewiseQuadratic, Smooth, Regression):
-    r"""Tilted absolute values of r = f - y with kinks at -epsilon and epsilon, summed over outputs.
+class SmoothedAbsolute(PiecewiseQuadratic, Smooth, Regression):
+    r"""Tilted absolute values of r = f - y, smoothed at -epsilon and epsilon, summed over outputs.
 
         b r + a (s(r - epsilon) + s(r + epsilon)) / 2 + lift,   s(r) = r^2 / (2 h) for |r| <= h,
                                                                 |r| - h / 2 beyond.
 
-    Up to the constant h / 2, s is the mean of |r| over r - h to r + h, so that a minimum moves by
-    only h^2 (Fernandes, Guerre and Horta 2021, Smoothing quantile regressions; He et al. 2023,
-    Smoothed quantile regression with large-scale inference).
+    h is the smoothing width. Up to the constant h / 2, s is the mean of |r| over r - h to r + h, so
+    that a minimum moves by only h^2 (Fernandes, Guerre and Horta 2021, Smoothing quantile
+    regressions; He et al. 2023, Smoothed quantile regression with large-scale inference).
+    `RoundedAbsolute` is an older name of this class.
 
     Of the parabolas that touch |r| at one point and lie above it everywhere, the flattest has the
     curvature 1 / |r| (Hunter and Lange 2000, Quantile regression via an MM algorithm, section 2).
@@ -45,7 +46,7 @@ class RoundedAbsolute(PiecewiseQuadratic, Smooth, Regression):
     steps far beyond the region where it is accurate.
     """
 
-    row_loop: ClassVar[Callable[..., None] | None] = loss_rows.rounded_absolute
+    row_loop: ClassVar[Callable[..., None] | None] = loss_rows.smoothed_absolute
 
     model_is_above: ClassVar[bool] = True
 
@@ -64,7 +65,7 @@ class RoundedAbsolute(PiecewiseQuadratic, Smooth, Regression):
     def value(self, y: Array, f: Array) -> Array:
         """Return b r + a (s(r - epsilon) + s(r + epsilon)) / 2 + lift."""
         r, (slope, scale, epsilon, width, lift) = f - y, self._shape_in(f)
-        both = _rounded(r - epsilon, width) + _rounded(r + epsilon, width)
+        both = _smoothed(r - epsilon, width) + _smoothed(r + epsilon, width)
         return row_sums(slope * r + scale * both / 2 + lift)
 
     def gradient(self, y: Array, f: Array) -> Array:
@@ -74,7 +75,7 @@ class RoundedAbsolute(PiecewiseQuadratic, Smooth, Regression):
         return np.asarray(slope + scale * both / 2)
 
     def hessian_product(self, y: Array, f: Array, V: Array) -> Array:
-        """Return a / h V if r is within h of a kink, half of it if there are two kinks."""
+        """Return a / h V if r is within h of epsilon or -epsilon, half of it if epsilon > 0."""
         r, (_, scale, epsilon, width, _) = f - y, self._shape_in(f)
         near = (np.abs(r - epsilon) < width).astype(f.dtype) + (np.abs(r + epsilon) < width)
         return np.asarray(V * near * scale / (2 * width))
@@ -86,20 +87,20 @@ class RoundedAbsolute(PiecewiseQuadratic, Smooth, Regression):
         return np.asarray(scale * (far + 1 / np.maximum(np.abs(r + epsilon), width)) / 2)
 
     def derivative_terms(self, y: Array) -> tuple[ClippedLine, ...]:
-        """Return the derivative b + a s', or two of half the height if there are two kinks."""
+        """Return the derivative b + a s', or two of half the height if epsilon > 0."""
         slope, scale, epsilon, _, _ = self.shape
         if not np.any(epsilon):
-            return (_clipped_line(y, slope, scale, self.kink_width),)
-        low = _clipped_line(y - epsilon, (slope - scale) / 2, scale / 2, self.kink_width)
-        return low, _clipped_line(y + epsilon, (slope + scale) / 2, scale / 2, self.kink_width)
+            return (_clipped_line(y, slope, scale, self.dual_width),)
+        low = _clipped_line(y - epsilon, (slope - scale) / 2, scale / 2, self.dual_width)
+        return low, _clipped_line(y + epsilon, (slope + scale) / 2, scale / 2, self.dual_width)
 
     @property
-    def kink_width(self) -> Any:
-        """The width within which the loss itself has no kink, for solvers that need no width."""
+    def dual_width(self) -> Any:
+        """The smoothing width in the dual problem."""
         return self.shape.width
 
     def start(self, y: Array, weight: Array | None) -> Array:
-        """Return the quantile 1/2 - b / (2 a) of each column: the minimum without rounding."""
+        """Return the quantile 1/2 - b / (2 a) of each column: the minimum without smoothing."""
         shape = self.shape
         shares = np.broadcast_to(0.5 - np.divide(shape.slope, 2 * shape.scale), y.shape[1])
         return np.array([quantile_of(y[:, k], share, weight) for k, share in enumerate(shares)])
@@ -117,11 +118,14 @@ class RoundedAbsolute(PiecewiseQuadratic, Smooth, Regression):
         return (np.array(parts),)
 
 
-class Rounded(RoundedAbsolute):
-    """A loss with kinks, which most solvers see rounded off within a `width`.
+RoundedAbsolute = SmoothedAbsolute  # the name of earlier versions
+
+
+class Smoothed(SmoothedAbsolute):
+    """A loss that is not differentiable everywhere, which most solvers smooth within a `width`.
 
     A width "auto" is 0.3 of the expected `deviation` of the residuals, which a fit sets by
-    `with_deviations`; solvers that take kinks take none. If outputs have different widths, the
+    `with_deviations`; solvers of the dual problem need none. If outputs have different widths, the
     weight of each is its width divided by their mean: then all have the same curvature, and one
     alpha suits all. (The squared loss, too, gives more weight to outputs of a larger deviation.)
     alpha="auto" depends on the width, even if it is given.
@@ -131,13 +135,13 @@ class Rounded(RoundedAbsolute):
     deviation: Any
 
     @property
-    def rounding(self) -> Any:
+    def smoothing_width(self) -> Any:
         """The width h as a number, or one for each output."""
         return WIDTH * np.asarray(self.deviation) if isinstance(self.width, str) else self.width
 
     @property
-    def kink_width(self) -> Any:
-        """The width if it is given; 0 for "auto"."""
+    def dual_width(self) -> Any:
+        """The width if it is given; 0 for "auto", since the dual problem needs no smoothing."""
         return 0.0 if isinstance(self.width, str) else self.width
 
     @property
@@ -146,8 +150,8 @@ class Rounded(RoundedAbsolute):
         return WIDTH * float(np.max(np.divide(self.shape.scale, self.shape.width)))
 
     def _shape(self, slope: Any, scale: float, epsilon: float) -> Shape:
-        """Return a shape whose loss equals the one with kinks wherever it is not rounded off."""
-        width = np.asarray(self.rounding)
+        """Return a shape whose loss equals the exact one wherever it is not smoothed."""
+        width = np.asarray(self.smoothing_width)
         share = width / width.mean()
         lift = scale * share * (width / 2 - epsilon)
         return Shape(share * slope, share * scale, epsilon, width, lift)
@@ -183,7 +187,7 @@ def deviations(y: Array, weight: Array | None) -> Array:
     """Return the deviation of each column by its quartiles, on which outliers have no effect.
 
     It is the standard deviation if half of the values or more are equal, and a millionth of the
-    value if all are equal, so that rounding a kink has no visible effect.
+    value if all are equal, so that smoothing has no visible effect.
     """
     weight = None if weight is None or not weight.any() else weight
     low, high = (
@@ -203,7 +207,7 @@ def _clipped_line(y: Array, middle: Any, height: Any, width: Any) -> ClippedLine
     return ClippedLine(y - middle * ridge, middle - height, middle + height, ridge)
 
 
-def _rounded(r: Array, width: Array) -> Array:
+def _smoothed(r: Array, width: Array) -> Array:
     """Return r^2 / (2 h) for |r| <= h, and |r| - h / 2 beyond."""
     distance = np.abs(r)
     inside = np.minimum(distance, width)
@@ -211,11 +215,11 @@ def _rounded(r: Array, width: Array) -> Array:
 
 
 @dataclass
-class Huber(RoundedAbsolute, name="huber"):
+class Huber(SmoothedAbsolute, name="huber"):
     """The Huber loss, r^2 / 2 for |r| <= delta and delta |r| - delta^2 / 2 beyond, r = f - y.
 
     The gradient of an outlier is at most delta (Huber 1964, Robust estimation of a location
-    parameter). It is delta times the absolute deviation, rounded off within delta.
+    parameter). It is delta times the absolute deviation, smoothed within delta.
 
     Parameters
     ----------
@@ -237,13 +241,13 @@ class Huber(RoundedAbsolute, name="huber"):
 
     @property
     def shape(self) -> Shape:
-        """One kink of slope delta, rounded off within delta."""
+        """An absolute value of slope delta, smoothed within delta."""
         return Shape(0.0, self.delta, 0.0, self.delta, 0.0)
 
 
 @dataclass
-class EpsilonInsensitive(Rounded, name="epsilon_insensitive"):
-    """max(0, |f - y| - epsilon), summed over outputs, its kinks rounded off (`RoundedAbsolute`).
+class EpsilonInsensitive(Smoothed, name="epsilon_insensitive"):
+    """max(0, |f - y| - epsilon), summed over outputs, smoothed (`SmoothedAbsolute`).
 
     The loss of support vector regression (Drucker et al. 1997, Support vector regression
     machines): residuals below epsilon cost nothing.
@@ -253,8 +257,8 @@ class EpsilonInsensitive(Rounded, name="epsilon_insensitive"):
     epsilon : float
         In units of the targets; with 0 it is the absolute deviation.
     width : float, tuple of floats or "auto"
-        The distance from the kinks within which they are rounded off, in units of the targets;
-        "auto" is 0.3 of the expected deviation of the residuals.
+        The smoothing width: the loss is changed where |f - y| is this close to epsilon. In units
+        of the targets; "auto" is 0.3 of the expected deviation of the residuals.
     deviation : float or tuple of floats
         The expected deviation of the residuals, which a fit sets.
 
@@ -276,21 +280,21 @@ class EpsilonInsensitive(Rounded, name="epsilon_insensitive"):
 
     @property
     def shape(self) -> Shape:
-        """Two kinks."""
+        """Absolute values at -epsilon and epsilon."""
         return self._shape(0.0, 1.0, self.epsilon)
 
 
 @dataclass
-class Absolute(Rounded, name="absolute"):
+class Absolute(Smoothed, name="absolute"):
     """The absolute deviation |f - y|, summed over outputs: f estimates the median.
 
-    Its kink is rounded off (`RoundedAbsolute`).
+    It is smoothed at 0 (`SmoothedAbsolute`).
 
     Parameters
     ----------
     width : float, tuple of floats or "auto"
-        The distance from the kink within which it is rounded off, in units of the targets;
-        "auto" is 0.3 of the expected deviation of the residuals.
+        The smoothing width: the loss is changed where |f - y| is below it. In units of the
+        targets; "auto" is 0.3 of the expected deviation of the residuals.
     deviation : float or tuple of floats
         The expected deviation of the residuals, which a fit sets.
 
@@ -306,7 +310,7 @@ class Absolute(Rounded, name="absolute"):
 
     @property
     def shape(self) -> Shape:
-        """One kink."""
+        """An absolute value at 0."""
         return self._shape(0.0, 1.0, 0.0)
 
 
@@ -356,19 +360,19 @@ class SquaredEpsilonInsensitive(
 
 
 @dataclass
-class Quantile(Rounded, name="quantile"):
+class Quantile(Smoothed, name="quantile"):
     """The pinball loss: tau (y - f) above f and (1 - tau) (f - y) below, summed over outputs.
 
     Its minimum is the quantile tau of y (Koenker and Bassett 1978, Regression quantiles); for the
-    median it is half the absolute deviation. Its kink is rounded off (`RoundedAbsolute`).
+    median it is half the absolute deviation. It is smoothed at 0 (`SmoothedAbsolute`).
 
     Parameters
     ----------
     quantile : float or tuple of floats
         tau, between 0 and 1; several are those of the outputs, repeated if there are more outputs.
     width : float, tuple of floats or "auto"
-        The distance from the kink within which it is rounded off, in units of the targets;
-        "auto" is 0.3 of the expected deviation of the residuals.
+        The smoothing width: the loss is changed where |f - y| is below it. In units of the
+        targets; "auto" is 0.3 of the expected deviation of the residuals.
     deviation : float or tuple of floats
         The expected deviation of the residuals, which a fit sets.
 
