@@ -64,7 +64,7 @@ def test_warmup_prints_how_long_it_took_and_what_the_library_logs(monkeypatch):
 
     monkeypatch.setattr(bochner, "warmup", compile_all)
     result = call("warmup")
-    assert result.stdout == "Compiled or read in 2 s.\n"
+    assert result.stdout == "Compiled or read in 2.0 s.\n"
     assert result.stderr == "Compiling loops for this computer.\n"
     logger = logging.getLogger("bochner")
     assert not logger.handlers
