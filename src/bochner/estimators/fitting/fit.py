@@ -148,7 +148,7 @@ class Fit:
         )
         self.reporter.begin(settings.max_passes, setup.attributes)
         data, solution = growing.run(data, training, ready)
-        solution, shift = growing.level_shift(data, solution)
+        solution, shift = growing.quantile_shift(data, solution)
         with interruptible() as interrupted:  # what was learned is not lost
             if solution.training.last_pass is None:
                 data = replace(data, setup=data.setup.calibrated(data, solution))

@@ -14,7 +14,10 @@ import numpy as np
 from bochner.callbacks import Callback, CheckpointCallback, History
 from bochner.data import DataSource
 from bochner.estimators.automatic.settings import FitSettings
-from bochner.estimators.fitting.quantile_levels import Levels, has_levels
+from bochner.estimators.fitting.quantile_calibration import (
+    QuantileCalibration,
+    calibrates_quantiles,
+)
 from bochner.estimators.fitting.reporting import PassReporter, StopAsked
 from bochner.estimators.fitting.resume import require_checkpoints
 from bochner.estimators.fitting.setup import FitRecord, Preparation, Setup, TrainingData
@@ -145,15 +148,20 @@ class GrowingFit:
         )
         return replace(last, reason=solution.reason) if last.reason.converged else last
 
-    def level_shift(self, data: TrainingData, solution: Solution) -> tuple[Solution, Any]:
-        """Return by how much to shift quantiles for their levels; a Ctrl-C ends the fit."""
-        if not has_levels(data.setup.loss, self.settings) or solution.reason is INTERRUPTED:
+    def quantile_shift(self, data: TrainingData, solution: Solution) -> tuple[Solution, Any]:
+        """Return what to add to each quantile (0 for other losses); a Ctrl-C ends the fit."""
+        if (
+            not calibrates_quantiles(data.setup.loss, self.settings)
+            or solution.reason is INTERRUPTED
+        ):
             return solution, 0.0
         limit = self.settings.max_seconds
         deadline = np.inf if limit is None else self.began + limit
-        levels = Levels(self.coded, self.solver, self.settings, self._train_quietly, deadline)
+        calibration = QuantileCalibration(
+            self.coded, self.solver, self.settings, self._train_quietly, deadline
+        )
         try:
-            return solution, levels.shift(data, solution)
+            return solution, calibration.shift(data, solution)
         except KeyboardInterrupt:  # what was learned is not lost
             return replace(solution, reason=INTERRUPTED), 0.0
 

@@ -1,4 +1,4 @@
-"""Levels of quantiles: intercepts such that the right share of fresh rows lies below."""
+"""Calibration of quantiles: shifts such that the right share of new rows lies below."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bochner.problem import Expansion
 from bochner.solvers import Solver
 from bochner.training.loop import INTERRUPTED, Solution
 
-ENOUGH_ROWS = 2_000  # a level of 5% is then met within 0.5%
+ENOUGH_ROWS = 2_000  # the quantile 5% then has 4.5% to 5.5% of new rows below
 FEWEST_ROWS = 200
 MOST_FITS = 10
 QUICK_PASSES = 100  # of a fit to the minimum: ten that are longer would take too long
@@ -29,14 +29,14 @@ QUICK_PASSES = 100  # of a fit to the minimum: ten that are longer would take to
 Residuals = tuple[NDArray[Any], NDArray[Any]]  # and the weights of their rows
 
 
-def has_levels(loss: Loss, settings: FitSettings) -> bool:
-    """Whether the levels of a fit can be set: it needs an intercept."""
+def calibrates_quantiles(loss: Loss, settings: FitSettings) -> bool:
+    """Whether a fit calibrates quantiles: their shifts are added to an intercept."""
     return isinstance(loss, Quantile) and settings.fit_intercept
 
 
 @dataclass(frozen=True)
-class Levels:
-    """Sets the levels of the function of a fit.
+class QuantileCalibration:
+    """Learns by how much the quantiles of a fit are shifted.
 
     A function is too close to the rows that it was fitted to, so that its intervals are too narrow.
     Each quantile is shifted by the quantile tau of the residuals of rows that it has not learned:
@@ -63,19 +63,19 @@ class Levels:
     deadline: float
 
     def shift(self, data: TrainingData, solution: Solution) -> Any:
-        """Return what to add to each output, so that the share tau of fresh rows lies below."""
+        """Return what to add to each output, so that the share tau of new rows lies below."""
         found = solution.expansion
-        parts = [] if data.held_out is None else [residuals(found, data.held_out)]
-        if _rows(parts) < ENOUGH_ROWS and self._may_fit_again(solution):
-            parts += self._further(data, _rows(parts))
-        weights = np.concatenate([weight for _, weight in parts]) if parts else np.empty(0)
+        known = [] if data.held_out is None else [residuals(found, data.held_out)]
+        if _rows(known) < ENOUGH_ROWS and self._may_fit_again(solution):
+            known += self._further(data, _rows(known))
+        weights = np.concatenate([weight for _, weight in known]) if known else np.empty(0)
         if not weights.any():
             return 0.0
-        left = np.concatenate([part for part, _ in parts])
+        left = np.concatenate([values for values, _ in known])
         assert isinstance(data.setup.loss, Quantile)
         shares = np.broadcast_to(data.setup.loss.quantile, left.shape[1])
-        parts_of = zip(left.T, shares, strict=True)
-        return np.array([quantile_of(part, tau, weights) for part, tau in parts_of])
+        outputs = zip(left.T, shares, strict=True)
+        return np.array([quantile_of(values, tau, weights) for values, tau in outputs])
 
     def _may_fit_again(self, solution: Solution) -> bool:
         limited = self.settings.early_stopping is False or self.settings.max_passes is not None
@@ -91,10 +91,10 @@ class Levels:
             began = time.perf_counter()
             if rows >= ENOUGH_ROWS or began + seconds > self.deadline:
                 return
-            part = self._fitted(data, data.setup.seed + number)
-            if part is not None:
-                yield part
-                rows += len(part[1])
+            found = self._fitted(data, data.setup.seed + number)
+            if found is not None:
+                yield found
+                rows += len(found[1])
             seconds = time.perf_counter() - began
 
     def _fitted(self, data: TrainingData, seed: int) -> Residuals | None:
@@ -107,7 +107,7 @@ class Levels:
         if follows_residuals(self.settings, loss, self.solver):
             loss = loss_for_targets(sample, loss, None)
         problem = with_loss(data.problem, loss, self.settings)
-        part = TrainingData.for_solver(
+        others = TrainingData.for_solver(
             self.coded,
             replace(data.setup, seed=seed, loss=loss),
             self.solver,
@@ -116,10 +116,10 @@ class Levels:
             early_stopping=True,
             memory=self.settings.memory,
         )
-        held_out = part.held_out
+        held_out = others.held_out
         if not self.solver.tags.iterates:  # it is never stopped early
-            part = replace(part, held_out=None)
-        _, solution = self.train(part)
+            others = replace(others, held_out=None)
+        _, solution = self.train(others)
         if solution.reason is INTERRUPTED:
             raise KeyboardInterrupt
         assert held_out is not None
@@ -139,5 +139,5 @@ def held_out_rows_or_none(rest: DataSource) -> Batch | None:
         return None
 
 
-def _rows(parts: list[Residuals]) -> int:
-    return sum(len(weight) for _, weight in parts)
+def _rows(known: list[Residuals]) -> int:
+    return sum(len(weight) for _, weight in known)
