@@ -23,20 +23,22 @@ from typing import Any
 
 import numpy as np
 
+from bochner.compute.blas import single_blas
 from bochner.compute.pool import threads
 
 ROOM = 512 << 20  # bytes that reading a mutant may take beyond what the libraries have
 PATIENCE = 20.0  # seconds of processor time for one mutant
 MEMORY_FOLDER = Path("/dev/shm")
 MOST_SHOWN = 1500  # characters of an error
-COUNTS = ("number", "read", "refused", "prepared")  # of the board
+COUNTS = ("number", "read", "refused")  # of the board
 
 
 class Target(ABC):
     """A kind of file: how its mutants are made, and how they are read."""
 
     name: str
-    share = 1.0  # of the time
+    time_share = 1.0  # of all targets, when the time is limited
+    count_share = 1.0  # of all targets, when the number of mutants is
     refusals: tuple[type[Exception], ...] = ()
 
     @abstractmethod
@@ -67,6 +69,11 @@ class Outcome:
         """The number of mutants."""
         return self.read + self.refused + len(self.failures)
 
+    def add(self, other: Outcome) -> None:
+        """Add the counts and failures of more mutants."""
+        self.read, self.refused = self.read + other.read, self.refused + other.refused
+        self.failures, self.cpu = self.failures + other.failures, self.cpu + other.cpu
+
 
 def content(target: Target, seed: int, number: int) -> tuple[bytes, random.Random]:
     """Return a mutant of a prepared target, and the random numbers that reading it goes on with."""
@@ -75,25 +82,34 @@ def content(target: Target, seed: int, number: int) -> tuple[bytes, random.Rando
 
 
 def watched(
-    make: Callable[[], Target], seed: int, *, seconds: float = 1e9, most: int = 1 << 47
+    make: Callable[[], Target],
+    seed: int,
+    *,
+    seconds: float = 1e9,
+    most: int = 1 << 47,
+    first: int = 0,
 ) -> Outcome:
-    """Read mutants until the time is over or there were enough; go on after crash and hang."""
+    """Read mutants until the time is over or there were enough; go on after crash and hang.
+
+    The clock starts once the good files are made and read. Mutants are numbered from `first` on.
+    """
     target = make()
-    found, end = Outcome(target.name), time.monotonic() + seconds
+    found = Outcome(target.name)
     board = np.frombuffer(mmap.mmap(-1, 8 * len(COUNTS)), np.int64)
-    with tempfile.TemporaryDirectory(dir=_folder()) as name:
-        failures = Path(name) / "failures"
+    board[0] = first
+    with tempfile.TemporaryDirectory(dir=_folder()) as name, threads(1):
+        with warnings.catch_warnings(action="ignore"):
+            target.prepare(Path(name))
+        failures, end = Path(name) / "failures", time.monotonic() + seconds
         failures.touch()
-        while board[0] < most and (time.monotonic() < end or not board[0]):
-            board[3] = 0
-            child = _fork(lambda: _serve(target, seed, end, most, board, Path(name)))
+        while board[0] < first + most and (time.monotonic() < end or board[0] == first):
+            child = _fork(lambda: _serve(target, seed, end, first + most, board, Path(name)))
             fault = _wait(child, board, found)
             if fault is None:
                 break
-            if not board[3]:
-                raise RuntimeError(f"{target.name}: the good files cannot be read.")
-            kept = _keep(target, seed, int(board[0]))
-            found.failures.append(f"mutant {board[0]} {fault}: {kept}")
+            kept = _kept(target, seed, int(board[0]))
+            kept.write_bytes(content(target, seed, int(board[0]))[0])
+            found.failures.append(f"mutant {board[0]} {fault} ({kept})")
             board[0] += 1
         found.read, found.refused = int(board[1]), int(board[2])
         found.failures += failures.read_text().splitlines()
@@ -119,13 +135,11 @@ def _fork(work: Callable[[], None]) -> int:
         os._exit(code)
 
 
-def _serve(target: Target, seed: int, end: float, most: int, board: Any, folder: Path) -> None:
+def _serve(target: Target, seed: int, end: float, stop: int, board: Any, folder: Path) -> None:
     warnings.simplefilter("ignore")
-    with threads(1):
-        target.prepare(folder)
-        _limit()
-        board[3] = 1
-        while board[0] < most and time.monotonic() < end:
+    _limit()
+    with single_blas():
+        while board[0] < stop and time.monotonic() < end:
             made, chance = content(target, seed, int(board[0]))
             try:
                 target.read(made, chance)
@@ -157,7 +171,7 @@ def _wait(child: int, board: Any, found: Outcome) -> str | None:
         now = _processor_time(child)
         if board[0] != last:
             last, since = int(board[0]), now
-        elif now - since > PATIENCE * (1 if last else 10):  # loops are compiled at first
+        elif now - since > PATIENCE:
             os.kill(child, signal.SIGKILL)
             found.cpu += os.wait4(child, 0)[2].ru_utime
             return f"took more than {PATIENCE:g} seconds"
@@ -170,19 +184,6 @@ def _processor_time(process: int) -> float:
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _keep(target: Target, seed: int, number: int) -> Path:
-    """Keep a mutant that stopped its process; another process makes it again."""
-    path = _kept(target, seed, number)
-
-    def again() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            target.prepare(Path(folder))
-            path.write_bytes(content(target, seed, number)[0])
-
-    os.waitpid(_fork(again), 0)
-    return path
 
 
 def _kept(target: Target, seed: int, number: int) -> Path:

@@ -89,7 +89,8 @@ def unfinished() -> dict[str, Any]:
 class Model(Target):
     """Model files of each kind of basis."""
 
-    name, share, refusals = "model", 3.0, (bochner.ModelFileError,)
+    name, refusals = "model", (bochner.ModelFileError,)
+    time_share, count_share = 3.0, 0.5
 
     def prepare(self, folder: Path) -> None:
         """Save the models, and predict with each."""
@@ -126,7 +127,8 @@ class Model(Target):
 class CheckpointFile(Model):
     """Checkpoints, which are model files with the state of a solver."""
 
-    name, share = "checkpoint", 1.0
+    name = "checkpoint"
+    time_share, count_share = 2.0, 0.1
 
     def models(self) -> dict[str, Any]:
         """Return the unfinished models."""

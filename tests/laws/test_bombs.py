@@ -125,3 +125,17 @@ def test_an_index_beyond_all_columns(tmp_path):
     (tmp_path / "rows.svm").write_text("1 1:1 2000000000:1\n")
     with pytest.raises(ValueError, match="an index of at most 16777216"):
         open_source(tmp_path / "rows.svm")
+
+
+def test_names_of_millions_of_sparse_columns_take_no_memory(tmp_path):
+    """A short line may name column 2^24; a text for each would take a gigabyte."""
+    columns = 1_000_000
+    (tmp_path / "rows.svm").write_text(f"1 1:1 {columns}:1\n")
+    before, _ = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    source = open_source(tmp_path / "rows.svm")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    assert source.n_columns == columns
+    assert source.schema.names[-1] == str(columns - 1)
+    assert peak - before < 20 * columns  # bytes

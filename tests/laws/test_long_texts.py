@@ -5,6 +5,7 @@ import pytest
 
 import bochner
 from bochner.data import Schema
+from bochner.data.files.schema.schema import NumberedNames
 from bochner.persist.decoding import Decoder
 from bochner.persist.encoding import Encoder
 
@@ -21,13 +22,25 @@ def test_long_lists_of_texts_come_back_and_take_no_part_of_the_header_each():
     assert found["none"] == (None,) * 500
 
 
-def test_a_model_of_very_many_columns_can_be_saved(tmp_path):
+@pytest.mark.parametrize("named", [True, False])
+def test_a_model_of_very_many_columns_can_be_saved(tmp_path, named):
     columns = 300_000
-    names = tuple(map(str, range(columns)))
+    names = tuple(map(str, range(columns))) if named else NumberedNames(columns)
     model = bochner.KernelRegressor()
     model.schema_ = Schema(names, (None,) * columns, filling=(0.0,) * columns, sparse=True)
     bochner.save(model, tmp_path / "wide.bochner")
     assert bochner.load(tmp_path / "wide.bochner").schema_ == model.schema_
+
+
+def test_numbered_names_are_the_texts_of_numbers():
+    names = NumberedNames(3)
+    assert names == ("0", "1", "2") == tuple(names)
+    assert hash(names) == hash(tuple(names))
+    assert names[1:] == ("1", "2")
+    assert names == NumberedNames(3) != NumberedNames(4)
+    assert names not in (("0", "1"), ("0", "1", "x"), ["0", "1", "2"])
+    with pytest.raises(ValueError, match="number of columns"):
+        NumberedNames(1 << 40).validate()
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def _require_columns(known: dict[str, Any], columns: int | None) -> None:
     """Check that what belongs to columns has one entry for each of them."""
     names, filling = known.get("feature_names_in_"), known.get("_filling")
     table, scaling = known.get("_table"), known.get("scaling_")
-    importances = known.get("_importances")
+    importances, schema = known.get("_importances"), known.get("schema_")
     shapes = {
         "names": None if names is None else names.shape,
         "fill values": None if filling is None else filling.values.shape,
@@ -207,10 +207,11 @@ def _require_columns(known: dict[str, Any], columns: int | None) -> None:
         "categories": None if table is None else (len(table.categories),),
         "locations": None if scaling is None else scaling.location.shape,
         "importances": None if importances is None else importances.shape,
+        "names of the file": None if schema is None or columns is None else (len(schema.names),),
     }
     for what, shape in shapes.items():
         require_sound(shape in (None, (columns,)), f"its {what} are of other columns")
-    for record in (table, known.get("schema_")):
+    for record in (table, schema):
         fits = record is None or are_parts(record.parts, len(record.names))
         require_sound(fits, "its parts of times are of other columns")
 

@@ -16,7 +16,7 @@ MODULES = {
     "compute.bins.row_steps": "BinRecords",
     "compute.bins.segments": "Entries",
     "data.batch": "Batch",
-    "data.files.schema.schema": "Schema",
+    "data.files.schema.schema": "NumberedNames Schema",
     "data.memory_sources": "ArraySource",
     "data.transforms.missing": "Filling",
     "data.transforms.principal_components": "PrincipalComponents",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bochner.data import DataSource, FileSource, Filling, RandomAccess, Schema, shuffled
 from bochner.data.files.file_source import FileStream
+from bochner.data.files.schema.schema import NumberedNames
 from bochner.estimators.inputs.tables import Table
 
 SCORED_ROWS = 65_536  # at a time
@@ -41,7 +42,7 @@ class FittedColumns:
             return cls(source.n_columns, None, None, filling)
         schema = given.schema
         learned = schema.categorical or schema.parts
-        table = Table(schema.names, schema.categories, schema.parts) if learned else None
+        table = Table(tuple(schema.names), schema.categories, schema.parts) if learned else None
         names = np.array(schema.names, dtype=object) if schema.named else None
         # Not source.n_columns, which reads rows: errors in these name the columns stored here.
         return cls(given.n_columns, names, table, Filling(np.array(schema.filling)), schema)
@@ -51,8 +52,9 @@ class FittedColumns:
         if self.schema is not None:
             return self.schema
         named = self.names is not None
+        names = NumberedNames(self.count) if self.names is None else tuple(map(str, self.names))
         return Schema(
-            tuple(map(str, range(self.count) if self.names is None else self.names)),
+            names,
             (None,) * self.count if self.table is None else self.table.categories,
             missing="own",
             filling=tuple(self.filling.values.tolist()),

@@ -19,7 +19,13 @@ from bochner.data.files.formats.notation import notation_message, other_numbers
 from bochner.data.files.formats.svmlight import set_index_base
 from bochner.data.files.parsing import Parsing, SparseParsing, TableParsing, Tally, Vocabularies
 from bochner.data.files.schema.layout import Layout
-from bochner.data.files.schema.schema import MISSING_TEXT, Missing, Schema, Vocabulary
+from bochner.data.files.schema.schema import (
+    MISSING_TEXT,
+    Missing,
+    NumberedNames,
+    Schema,
+    Vocabulary,
+)
 from bochner.data.files.stored_rows import StoredRows, StoredSparse
 from bochner.data.source import Reader, cut
 from bochner.data.transforms.missing import GAP
@@ -251,7 +257,7 @@ def read_sparse(
     first = _settle_index_base(parsing, tally)
     width = max(width - first, 0) if known is None else len(known.names)
     schema = known or Schema(
-        tuple(map(str, range(width))),
+        NumberedNames(width),
         (None,) * width,
         targets=("label",),
         filling=(0.0,) * width,

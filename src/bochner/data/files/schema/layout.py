@@ -125,7 +125,7 @@ class ColumnSelection:
 
 def layout_from_schema(schema: Schema, table: FileTable) -> Layout:
     """Return the layout of new data for a schema; targets and weights may be absent."""
-    names, known = schema.given_names, frozenset(table.names)
+    names, known = tuple(schema.given_names), frozenset(table.names)
     absent = [name for name in names if name not in known]
     if absent:
         raise ValueError(

@@ -5,18 +5,63 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from operator import eq
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.text.svmlight import LARGEST
 from bochner.data.files.formats.chunk import Coded
 from bochner.data.transforms.times import Parts, are_parts, given_columns
+from bochner.records import Validated, require_sound
 
 Missing = Literal["refuse", "own", "mean", "median"]
 MISSING: tuple[Missing, ...] = ("refuse", "own", "mean", "median")
 MOST_CATEGORIES = 100_000  # more different texts are names, not categories
 MISSING_TEXT = "missing"  # the category of missing text
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedNames(Validated, Sequence[str]):
+    """The names "0", "1" and so on, made when they are asked for: sparse rows may have millions.
+
+    Parameters
+    ----------
+    columns : int
+        The number of columns.
+
+    Examples
+    --------
+    >>> NumberedNames(16_000_000)[-1], NumberedNames(2) == ("0", "1")
+    ('15999999', True)
+    """
+
+    columns: int
+
+    def validate(self) -> None:
+        """Refuse numbers that no file has."""
+        require_sound(0 <= self.columns <= LARGEST + 1, "its number of columns is wrong")
+
+    def __len__(self) -> int:
+        return self.columns
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+        found = range(self.columns)[place]
+        return str(found) if isinstance(found, int) else tuple(map(str, found))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NumberedNames):
+            return self.columns == other.columns
+        same = isinstance(other, tuple) and len(other) == self.columns
+        return same and all(map(eq, self, other))  # type: ignore[call-overload]
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
 
 
 @dataclass(frozen=True)
@@ -25,7 +70,7 @@ class Schema:
 
     Parameters
     ----------
-    names : tuple of str
+    names : sequence of str
         The columns of X, in their order.
     categories : tuple
         For each column its sorted categories, or None if it holds numbers.
@@ -67,7 +112,7 @@ class Schema:
     True
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] | NumberedNames
     categories: tuple[tuple[str, ...] | None, ...]
     targets: tuple[str, ...] = ()
     labels: tuple[str, ...] | None = None
@@ -86,9 +131,9 @@ class Schema:
     parts: Parts = ()
 
     @property
-    def given_names(self) -> tuple[str, ...]:
+    def given_names(self) -> Sequence[str]:
         """The columns of the files of which X is made."""
-        return given_columns(self.names, self.parts)
+        return given_columns(self.names, self.parts) if self.parts else self.names
 
     @property
     def times(self) -> dict[str, str]:
@@ -124,7 +169,8 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return lists and plain values, for JSON."""
-        return {name: _as_lists(value) for name, value in asdict(self).items()}
+        plain = asdict(replace(self, names=tuple(self.names)))
+        return {name: _as_lists(value) for name, value in plain.items()}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Schema:
