@@ -53,6 +53,7 @@ REASONS: dict[str, str] = {
     "Loss.typical_curvature": "a number that every solver needs; it is 1 but for smoothed losses",
     "DataSource.once": "sources set it on themselves; one names it as a field that files store",
     "State.is_finite": "the loop asks every state; `SummationState` evaluates no loss",
+    "State.snapshot": "the loop asks every state; `BackfittingState` copies what a batch changes",
 }
 
 

@@ -120,6 +120,30 @@ def test_it_goes_on_from_the_middle_of_a_sweep(rows, monkeypatch):
     np.testing.assert_array_equal(predicted(whole), predicted(resumed))
 
 
+@pytest.mark.parametrize("loss", [Squared(), Huber(0.1)], ids=str)
+@pytest.mark.parametrize("rows", [ROWS, 60])
+@pytest.mark.parametrize("batches_before", [0, 2])
+def test_a_snapshot_is_the_state_before_a_batch_and_copies_only_its_bins(
+    loss, rows, batches_before
+):
+    source, solver = encoded(Y, rows=rows), Backfitting()
+    problem = replace(posed(source, Y), loss=loss)
+    *before, batch = list(source.groups(2).batches(0, 0, 0))[: batches_before + 1]
+    state = solver.init(problem, source.sample(100, 0))
+    for each in before:
+        state = solver.advance(problem, state, each)
+    before, values = copy.deepcopy(state), state.values
+    restore = state.snapshot(batch)
+    after = copy.deepcopy(solver.advance(problem, state, batch))
+    restored = restore()
+    assert restored.values is values
+    np.testing.assert_array_equal(restored.values, before.values)
+    again = solver.advance(problem, restored, batch)
+    np.testing.assert_array_equal(again.values, after.values)
+    np.testing.assert_array_equal(again.rows.residual, after.rows.residual)
+    assert (again.loss, again.seen, again.fall) == (after.loss, after.seen, after.fall)
+
+
 def test_weights_without_their_rows_are_a_beginning():
     """What was known of the rows is found again in a pass that moves nothing."""
     source = encoded(Y)

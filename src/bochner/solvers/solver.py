@@ -55,13 +55,15 @@ class State(Validated):
         """The number of basis functions in use. A subclass returns its own."""
         return 0
 
-    @final
-    def copied(self) -> Self:
-        """Return a copy that `advance` and `end_pass` of this state do not change.
+    def snapshot(self, batch: Batch | None) -> Callable[[], Self]:
+        """Return a function that returns this state as it is now, however it has been changed.
 
-        They share bases and records that are frozen.
+        What changes it is `advance` with this batch, or `end_pass` if that is None. By default all
+        is copied but bases, frozen records and `best`.
         """
-        return deepcopy(self, {id(part): part for part in vars(self).values() if _is_fixed(part)})
+        fixed = [part for part in vars(self).values() if _is_fixed(part)]
+        copy = deepcopy(self, {id(part): part for part in (*fixed, self.best)})
+        return lambda: copy
 
     @property
     def is_finite(self) -> bool:  # one override: `SummationState` evaluates no loss

@@ -188,7 +188,7 @@ class TrainingRun:
     def _change_state(self, name: str, part: Callable[..., State], *given: Any) -> Reason | None:
         """Let the solver change the state; if that is abandoned, the state is as before."""
         training = self.training
-        before = self._copied_state(name)
+        before = self._snapshot(name, *given)
 
         def change() -> None:
             # After small products BLAS threads would keep spinning on the cores the tiles need.
@@ -200,18 +200,18 @@ class TrainingRun:
                 self._timed(name, change)
             return None
         if (reason := self._attempt(name, change)) is not None:
-            training.state = before
+            training.state = before()
         return reason
 
-    def _copied_state(self, name: str) -> State | None:
-        """Return a copy of the state if the part may be long and a copy takes much less time."""
+    def _snapshot(self, name: str, batch: Batch | None = None) -> Callable[[], State] | None:
+        """Return a snapshot of the state if the part may be long, or is much longer than that."""
         expected, copying = self.took.get(name, math.inf), self.took.get("copy", 0.0)
         if expected < SHORT and copying > CHEAP * expected:
             return None
         began = time.perf_counter()
-        copy = self.training.state.copied()
+        snapshot = self.training.state.snapshot(batch)
         self.took["copy"] = time.perf_counter() - began
-        return copy
+        return snapshot
 
     def _attempt(self, name: str, part: Callable[[], None]) -> Reason | None:
         """Do a part of the run; return the reason if it was abandoned."""

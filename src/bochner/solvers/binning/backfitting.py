@@ -287,6 +287,21 @@ class BackfittingState(State):
         fits = self.values.shape[1] == self.basis.size
         require_sound(fits, "it has weights for other functions")
 
+    def snapshot(self, batch: Batch | None) -> Callable[[], BackfittingState]:
+        """Return the state of now; a batch changes the residuals and the values of its grids."""
+        before = replace(self, pass_losses=self.pass_losses.copy())
+        if self.rows is not None and batch is not None:
+            before.rows = replace(self.rows, residual=self.rows.residual.copy())
+        places = [self.place(grid) for grid in batch.X.groups] if batch is not None else []
+        values = [self.values[:, place].copy() for place in places]
+
+        def restored() -> BackfittingState:
+            for place, part in zip(places, values, strict=True):
+                before.values[:, place] = part
+            return before
+
+        return restored
+
     def place(self, grid: Group) -> slice:
         """Return the slice of the values of a grid."""
         first, last = self.basis.starts[grid.number : grid.number + 2]
