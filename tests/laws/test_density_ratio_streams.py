@@ -132,7 +132,7 @@ def test_no_stream_is_read_ahead_of_the_other(samples):
     assert max(apart) <= 12_700  # the first rows of X are looked at before those of Y
 
 
-def test_rows_of_both_samples_have_equal_mass_in_every_batch(samples):
+def test_rows_of_both_samples_have_equal_weight_in_every_batch(samples):
     X, Y = samples
     weight = np.linspace(0.0, 1.0, 1_000)
     x, y = ArraySource(X[:300], None, np.ones(300)), ArraySource(Y[:1_000], None, weight)

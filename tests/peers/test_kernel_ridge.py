@@ -43,10 +43,10 @@ SPARSE = {
 }
 
 
-def ridge(kernel, alpha=1.0, mass=ROWS, **settings):
+def ridge(kernel, alpha=1.0, total_weight=ROWS, **settings):
     """Return Bochner's machine for a penalty of KernelRidge."""
     settings = {"solver": "direct", "fit_intercept": False, "random_state": 0} | settings
-    return KernelRegressor(kernel, alpha=alpha / mass, **settings)
+    return KernelRegressor(kernel, alpha=alpha / total_weight, **settings)
 
 
 @every_kernel
@@ -128,14 +128,14 @@ def test_a_fit_leaves_precomputed_values_and_targets_as_they_are(order, dtype):
 def test_weights_are_those_of_kernel_ridge(kernel, precomputed):
     theirs, ours = KERNELS[kernel]
     expected = KernelRidge(alpha=1.0, **theirs).fit(X, y, WEIGHT).predict(T)
-    model = ridge("precomputed" if precomputed else ours, mass=WEIGHT.sum())
+    model = ridge("precomputed" if precomputed else ours, total_weight=WEIGHT.sum())
     rows, new = (ours(X), ours(T, X)) if precomputed else (X, T)
     assert_agree(model.fit(rows, y, WEIGHT).predict(new), expected, y)
 
 
 def test_weights_are_those_of_ridge_regression_with_an_intercept():
     expected = Ridge(1.0).fit(X, y + 50, WEIGHT).predict(T)
-    model = ridge("dot_product", mass=WEIGHT.sum(), fit_intercept=True)
+    model = ridge("dot_product", total_weight=WEIGHT.sum(), fit_intercept=True)
     assert_agree(model.fit(X, y + 50, WEIGHT).predict(T), expected, y)
 
 

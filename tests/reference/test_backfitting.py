@@ -216,8 +216,10 @@ def test_of_absolute_values_it_ends_where_the_slope_is_zero(loss, weight, rows):
     source = encoded(Y, weight, rows)
     found = fitted_smoothed(loss, source, 800, step=1.5)
     Phi = source.basis.matrix(source.basis.encode(X)).toarray()
-    mass = np.ones(ROWS) if weight is None else weight
-    slopes = mass[:, None] * loss.gradient(Y, predicted(found).astype(float)) / mass.sum()
+    row_weights = np.ones(ROWS) if weight is None else weight
+    slopes = (
+        row_weights[:, None] * loss.gradient(Y, predicted(found).astype(float)) / row_weights.sum()
+    )
     pull = ALPHA * found.expansion.weights
     np.testing.assert_allclose(slopes.sum(axis=0), 0.0, atol=2e-3)  # of 1 for a single row
     np.testing.assert_allclose(Phi.T @ slopes, -pull, atol=0.1 * np.abs(pull).max())

@@ -132,11 +132,11 @@ def test_whole_passes_end_at_the_minimum(loss, solver, by):
 
     def objective(flat):
         w = flat.reshape(-1, outputs)
-        f, mass = Z @ w, np.ones(ROWS) if by is None else by
-        slopes = Z.T @ (loss.gradient(targets, f) * mass[:, None]) / mass.sum()
+        f, row_weights = Z @ w, np.ones(ROWS) if by is None else by
+        slopes = Z.T @ (loss.gradient(targets, f) * row_weights[:, None]) / row_weights.sum()
         slopes[:-1] += alpha * w[:-1]
         penalty = alpha / 2 * np.sum(w[:-1] ** 2)
-        return np.average(loss.value(targets, f), weights=mass) + penalty, slopes.ravel()
+        return np.average(loss.value(targets, f), weights=row_weights) + penalty, slopes.ravel()
 
     ours = np.vstack([solution.expansion.weights, solution.expansion.intercept])
     best = minimize(objective, np.zeros(ours.size), jac=True, options={"maxiter": 5000}).fun

@@ -127,6 +127,16 @@ MODULES = {
 REMOVED_FIELDS = {"coef_"}
 # The fields of a class in files of earlier versions that have another name now.
 OLD_FIELDS = {
+    "posterior.FeatureSums": {"mass": "total_weight"},
+    "solvers.ConjugateGradientState": {"mass": "total_weight"},
+    "solvers.Constant": {"mass": "weight_sum"},
+    "solvers.Descent": {"mass": "total_weight"},
+    "solvers.DirectState": {"mass": "row_weights"},
+    "solvers.FittedRows": {"mass": "total_weight"},
+    "solvers.SMOState": {"mass": "row_weights"},
+    "solvers.SmoothedRows": {"mass": "total_weight"},
+    "solvers.SquaredRows": {"mass": "total_weight", "masses": "bin_weights"},
+    "solvers.Trial": {"mass": "total_weight"},
     "training.Training": {
         "forgotten": "rows_dropped",
         "levels": "smaller_losses",

@@ -19,7 +19,7 @@ from bochner.kernels import Kernel
 from bochner.posterior.posterior import Posterior, clip_variance, require_few
 from bochner.posterior.units import Units
 from bochner.records import Validated, require_sound
-from bochner.solvers.solver import require_mass
+from bochner.solvers.solver import require_weight
 
 MOST_FEATURES = 10_000  # 800 MB for the matrix of their products, and as much for its factor
 LEAST_NOISE = 1e-8  # times k(x, x), for a row of mean weight: less is lost in rounding
@@ -33,8 +33,8 @@ ROUNDING = 10 * float(np.finfo(np.float64).eps)
 class FeatureSums(Validated):
     """Sums over rows with features z_i, targets y_i minus `origin`, and weights w_i.
 
-    `gram` is sum w z z', `cross` sum w z y', `plain` sum w z, `total` sum w y and `squares`
-    sum w y^2; `mass` is sum w, `logarithms` sum log w, `rows` the number of rows with w > 0. Rows
+    `gram` is sum w z z', `cross` sum w z y', `plain` sum w z, `total` sum w y and `squares` sum w
+    y^2; `total_weight` is sum w, `logarithms` sum log w, `rows` the number of rows with w > 0. Rows
     can be added in batches, from a stream, or over several calls.
     """
 
@@ -44,7 +44,7 @@ class FeatureSums(Validated):
     origin: NDArray[np.float64]
     total: NDArray[np.float64]
     squares: NDArray[np.float64]
-    mass: float = 0.0
+    total_weight: float = 0.0
     logarithms: float = 0.0
     rows: int = 0
 
@@ -83,7 +83,7 @@ class FeatureSums(Validated):
             plain=self.plain + products[:, -1],
             total=self.total + weight @ y,
             squares=self.squares + weight @ np.square(y),
-            mass=self.mass + float(weight.sum()),
+            total_weight=self.total_weight + float(weight.sum()),
             logarithms=self.logarithms + float(np.log(weight[positive]).sum()),
             rows=self.rows + int(positive.sum()),
         )
@@ -101,16 +101,16 @@ class FeatureSums(Validated):
     @property
     def units(self) -> Units:
         """Mean and standard deviation of the targets of all rows."""
-        require_mass(self.mass)
-        mean = self.total / self.mass
-        units = Units.of(mean, self.squares / self.mass - np.square(mean))
+        require_weight(self.total_weight)
+        mean = self.total / self.total_weight
+        units = Units.of(mean, self.squares / self.total_weight - np.square(mean))
         return Units(self.origin + mean, units.deviation)
 
     def in_units(self, units: Units) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return sum w z y' and sum w y^2 for targets in other units."""
         shift = units.location - self.origin
         cross = (self.cross - np.outer(self.plain, shift)) / units.deviation
-        squares = self.squares - 2 * shift * self.total + self.mass * np.square(shift)
+        squares = self.squares - 2 * shift * self.total + self.total_weight * np.square(shift)
         return cross, np.maximum(squares, 0.0) / np.square(units.deviation)
 
 
@@ -248,7 +248,7 @@ def factor(sums: FeatureSums, noise: float) -> NDArray[np.float64]:
 
 def least_noise(sums: FeatureSums, prior: float) -> float:
     """Return the smallest noise that exceeds the rounding of the sums; `prior` is k(x, x)."""
-    typical = sums.mass / max(sums.rows, 1)
+    typical = sums.total_weight / max(sums.rows, 1)
     return max(LEAST_NOISE * prior * typical, ROUNDING * float(np.trace(sums.gram)))
 
 

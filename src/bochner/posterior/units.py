@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bochner.data import Batch, DataSource
 from bochner.data.transforms.transform import learning_batches
 from bochner.records import Validated, require_sound
-from bochner.solvers.solver import require_mass
+from bochner.solvers.solver import require_weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +47,14 @@ class Units(Validated):
         The moments are taken about one row's targets, which avoids cancellation.
         """
         origin = source.sample(1).targets
-        mass, total, squares = 0.0, np.zeros(origin.shape[1]), np.zeros(origin.shape[1])
+        total_weight, total, squares = 0.0, np.zeros(origin.shape[1]), np.zeros(origin.shape[1])
         for batch in learning_batches(source):
             weight, rest = batch.weights, batch.y - origin
-            mass, total = mass + float(weight.sum()), total + weight @ rest
+            total_weight, total = total_weight + float(weight.sum()), total + weight @ rest
             squares += weight @ np.square(rest)
-        require_mass(mass)
-        mean = total / mass
-        return cls.of(np.ravel(origin + mean), squares / mass - np.square(mean))
+        require_weight(total_weight)
+        mean = total / total_weight
+        return cls.of(np.ravel(origin + mean), squares / total_weight - np.square(mean))
 
     def __call__(self, batch: Batch) -> Batch:
         """Return the batch with targets in these units."""

@@ -24,12 +24,12 @@ DEFAULT_ALPHA = 1e-7
 RIDGE = 0.1
 
 
-def ridge_of(mass: float | None) -> float:
+def ridge_of(total_weight: float | None) -> float:
     """Return the alpha that is a ridge of 0.1 on the weighted sum of the losses.
 
-    `mass` is the number of rows or their total weight; 1e-7 if it is None.
+    `total_weight` is the number of rows or their total weight; 1e-7 if it is None.
     """
-    return RIDGE / mass if mass else DEFAULT_ALPHA
+    return RIDGE / total_weight if total_weight else DEFAULT_ALPHA
 
 
 @dataclass
@@ -105,7 +105,7 @@ class PredictionCache:
 Memo = PredictionCache  # the name in earlier versions
 
 
-def small_alpha(mass: float | None) -> float:
+def small_alpha(total_weight: float | None) -> float:
     """Return 1e-7, whatever the weight of the rows."""
     return DEFAULT_ALPHA
 
@@ -254,9 +254,9 @@ class SamplingSolver(Solver[S]):
         return None
 
 
-def require_mass(mass: float) -> None:
+def require_weight(total_weight: float) -> None:
     """Raise ValueError if the total weight of the rows is 0."""
-    if not mass > 0:
+    if not total_weight > 0:
         raise ValueError(
             "All rows to learn from have weight 0, or there are none. Give at least one row a "
             "positive weight; if rows are held out, early_stopping=False uses all of them."

@@ -45,10 +45,10 @@ def accumulate_weights(code, weight, sums):  # type: ignore[no-untyped-def]
     "float64(int32[:, ::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[::1], "
     "float64, float64, float64[::1], float64[:, ::1])",
 )
-def sweep(codes, order, starts, residual, weight, masses, ridge, step, values, moves):  # type: ignore[no-untyped-def]
-    """Update the values of the grids `order` in turn; return sum (mass + ridge) move^2.
+def sweep(codes, order, starts, residual, weight, bin_weights, ridge, step, values, moves):  # type: ignore[no-untyped-def]
+    """Update the values of the grids `order` in turn; return sum (weight + ridge) move^2.
 
-    `masses` are the weights of the bins' rows;
+    `bin_weights` are the weights of the bins' rows;
     `moves` is work space: two numbers for each bin of a grid and for rows without one.
     """
     moves[:] = 0.0
@@ -62,7 +62,7 @@ def sweep(codes, order, starts, residual, weight, masses, ridge, step, values, m
             new[b] = -ridge * values[first + b]
         accumulate_residuals(code, before, old, residual, weight, new)
         for b in range(count):
-            curvature = masses[first + b] + ridge
+            curvature = bin_weights[first + b] + ridge
             move = step * new[b] / curvature if curvature > 0.0 else 0.0
             values[first + b] += move
             total += curvature * move * move

@@ -42,15 +42,15 @@ def squared_hinge(y, f, weight, rows, bins, moves, floor, table, rises):  # type
     outputs = f.shape[1]
     for e in range(len(rows)):
         i, b = np.uint32(rows[e]), np.uint32(bins[e])
-        mass = weight[i]
+        row_weight = weight[i]
         for k in range(outputs):
             label, old = y[i, k], f[i, k]
             new = old + moves[b, k]
             f[i, k] = new
             before, gap = max(1.0 - label * old, 0.0), max(1.0 - label * new, 0.0)
-            table[i, k] = -2.0 * mass * label * gap
-            table[i, outputs + k] = mass * (2.0 if gap > 0 else floor)
-            rises[b] += mass * (gap - before) * (gap + before)
+            table[i, k] = -2.0 * row_weight * label * gap
+            table[i, outputs + k] = row_weight * (2.0 if gap > 0 else floor)
+            rises[b] += row_weight * (gap - before) * (gap + before)
 
 
 @compiled(*SIGNATURES)
@@ -110,7 +110,7 @@ def smoothed_absolute(y, f, weight, rows, bins, moves, floor, table, rises, shap
     outputs = f.shape[1]
     for e in range(len(rows)):
         i, b = np.uint32(rows[e]), np.uint32(bins[e])
-        mass = weight[i]
+        row_weight = weight[i]
         for k in range(outputs):
             move = moves[b, k]
             if move == 0.0:
@@ -127,6 +127,6 @@ def smoothed_absolute(y, f, weight, rows, bins, moves, floor, table, rises, shap
                 farther = 1.0 / max(after, width)
                 steep += (new - center) * farther
                 curved += farther
-            rises[b] += mass * (slope * move + half * rise)
-            table[i, k] = mass * (slope + half * steep)
-            table[i, outputs + k] = mass * max(half * curved, floor)
+            rises[b] += row_weight * (slope * move + half * rise)
+            table[i, k] = row_weight * (slope + half * steep)
+            table[i, outputs + k] = row_weight * max(half * curved, floor)

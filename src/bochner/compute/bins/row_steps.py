@@ -13,7 +13,7 @@ from bochner.compute.compiled import compiled
 from bochner.records import Validated, require_sound
 
 Floats = NDArray[np.float64]
-MASS, ROWS, AREA, HEAVIEST = range(4)  # positions in a clock
+TOTAL_WEIGHT, ROWS, AREA, HEAVIEST = range(4)  # positions in a clock
 
 
 @dataclass
@@ -75,7 +75,7 @@ class BinRecords(Validated):
             part[:, 1 : 1 + self.outputs] = weights[end - count : end]
         total = float(rows[: counts[0]].sum())
         self.table[0, 0] = total
-        self.clock[[MASS, ROWS, HEAVIEST]] = total, total, 1.0
+        self.clock[[TOTAL_WEIGHT, ROWS, HEAVIEST]] = total, total, 1.0
         self.clock[AREA] = total ** (averaging + 1) / (averaging + 1)
 
     def mean(self, start: int, stop: int) -> Floats:
@@ -153,10 +153,10 @@ def _take(  # type: ignore[no-untyped-def]
     grids, outputs = codes.shape[0], values.shape[1]
     metric, slope, moved = np.empty(grids), np.empty(outputs), 0.0
     for i in range(codes.shape[1]):
-        clock[MASS] += weight[i]
+        clock[TOTAL_WEIGHT] += weight[i]
         clock[ROWS] += 1.0
         clock[HEAVIEST] = max(clock[HEAVIEST], weight[i])
-        table[0, 0] = clock[MASS]
+        table[0, 0] = clock[TOTAL_WEIGHT]
         slope[:] = 0.0
         total = 0.0
         for r in range(grids):
@@ -164,7 +164,7 @@ def _take(  # type: ignore[no-untyped-def]
             if codes[r, i] >= 0:
                 place = starts[r] + codes[r, i]
                 table[place, 0] += weight[i]
-                metric[r] = np.sqrt(clock[MASS] / (clock[ROWS] * table[place, 0]))
+                metric[r] = np.sqrt(clock[TOTAL_WEIGHT] / (clock[ROWS] * table[place, 0]))
                 for k in range(outputs):
                     slope[k] += table[place, 1 + k]
             total += metric[r]
@@ -173,14 +173,14 @@ def _take(  # type: ignore[no-untyped-def]
             change = height * slope[k] + table[0, 1 + k] - values[i, k]
             slope[k] = slopes[i, k] + curvature * change
         # Proportional to the weight, but the heaviest row must not overshoot its target.
-        length = step * weight[i] / max(clock[MASS] / clock[ROWS], step * clock[HEAVIEST])
+        length = step * weight[i] / max(clock[TOTAL_WEIGHT] / clock[ROWS], step * clock[HEAVIEST])
         length /= curvature * (constant + height * height * total)
         area = clock[AREA]
         for r in range(grids):
             if codes[r, i] >= 0:
                 place = starts[r] + codes[r, i]
                 stride = length * metric[r]
-                shrink = 1.0 / (1.0 + stride * alpha * clock[MASS] / table[place, 0])
+                shrink = 1.0 / (1.0 + stride * alpha * clock[TOTAL_WEIGHT] / table[place, 0])
                 for k in range(outputs):
                     before = table[place, 1 + k]
                     change = (before - stride * height * slope[k]) * shrink - before

@@ -153,9 +153,9 @@ class Setup(RowCoding, Validated):
             return replace(self, calibration=UNCALIBRATED)
         if held_out is not None:
             f = solution.expansion(held_out.X)
-        elif isinstance(state, DirectState) and np.count_nonzero(state.mass) >= FEWEST_TO_CALIBRATE:
+        elif isinstance(state, DirectState) and state.weighted_rows >= FEWEST_TO_CALIBRATE:
             f = left_out(data.problem, state)
-            held_out = Batch(f, state.targets, np.arange(len(f)), state.mass)
+            held_out = Batch(f, state.targets, np.arange(len(f)), state.row_weights)
         else:
             return replace(self, calibration=UNCALIBRATED)
         return replace(self, calibration=Calibration.learn(self.loss, held_out, f))
@@ -218,8 +218,8 @@ class TrainingData:
         rest = split(coded, early_stopping, setup.seed)
 
         def problem(rows: int | None) -> Problem:
-            mass = rows if total_weight is None else total_weight
-            return setup.problem(alpha_for(alpha, solver, setup.loss, mass), intercept, rows)
+            weight = rows if total_weight is None else total_weight
+            return setup.problem(alpha_for(alpha, solver, setup.loss, weight), intercept, rows)
 
         posed = problem(coded.n_rows)
         solver.check(posed)
@@ -326,13 +326,14 @@ def fit_digest(rows: bytes | None, settings: str) -> bytes | None:
     return DIGEST_VERSION + hashlib.blake2b(rows + settings.encode()).digest()
 
 
-def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, mass: float | None) -> float:
+def alpha_for(alpha: Any, solver: Solver[Any], loss: Loss, weight: float | None) -> float:
     """Return the given regularisation, or for "auto" the solver's own.
 
-    `mass` is the number of rows or their total weight, None if it is unknown.
+    `weight` is the total weight of the rows or their number, None if it is unknown.
     """
-    given = not isinstance(alpha, str)
-    return float(alpha) if given else solver.tags.default_alpha(mass) * loss.typical_curvature
+    if not isinstance(alpha, str):
+        return float(alpha)
+    return solver.tags.default_alpha(weight) * loss.typical_curvature
 
 
 def holds_out(source: DataSource, early_stopping: bool | str) -> bool:

@@ -25,7 +25,7 @@ from bochner.posterior import (
 from bochner.posterior.feature_posterior import LEAST_NOISE, least_noise
 from bochner.posterior.likelihood import row_likelihood
 from bochner.posterior.summation import EarlierRows, sum_features
-from bochner.solvers.solver import require_mass
+from bochner.solvers.solver import require_weight
 from bochner.training.interruption import interruptible
 from bochner.training.loop import INTERRUPTED
 
@@ -142,10 +142,10 @@ def _fit_ridge(
             "size: one noise for y is several in their units. Give normalize_y=False, "
             "noise='auto', or variance='features'."
         )
-    mass, mean_weight = _total_weight(source)
+    total_weight, mean_weight = _total_weight(source)
     noises = np.maximum(noises, LEAST_NOISE * setup.prior * mean_weight)
     solver = options.solver_for(source.n_rows, setup.basis.size)
-    alpha = float(noises[0]) / mass
+    alpha = float(noises[0]) / total_weight
     ridge = Ridge(mapped(source, units), setup.basis, solver, alpha, setup.seed, limits)
     fitted = POSTERIORS[options.variance].learn(setup.kernel, ridge, outputs)
     posterior = with_limits(fitted, limits.without_callbacks())
@@ -154,9 +154,10 @@ def _fit_ridge(
 
 def _total_weight(source: DataSource) -> tuple[float, float]:
     """Return the sum of the weights, and the mean of those that are not 0."""
-    mass, positive = 0.0, 0
+    total_weight, positive = 0.0, 0
     for batch in source.batches(ROWS_PER_BATCH):
         weight = batch.weights
-        mass, positive = mass + float(weight.sum()), positive + int(np.count_nonzero(weight))
-    require_mass(mass)
-    return mass, mass / positive
+        total_weight += float(weight.sum())
+        positive += int(np.count_nonzero(weight))
+    require_weight(total_weight)
+    return total_weight, total_weight / positive

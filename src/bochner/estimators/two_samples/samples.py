@@ -284,12 +284,12 @@ class SamplePair:
 
     def labelled(self) -> Batch:
         """Return all rows, those of p labelled +1 and those of q -1, with equal total weights."""
-        mass = len(self) / 2
+        total = len(self) / 2
         parts = []
         for rows, label in ((self.x, 1.0), (self.y, -1.0)):
             weight = rows.weights
             targets = np.full((len(rows), 1), label)
-            weight = mass * weight / (weight.sum() or 1.0)
+            weight = total * weight / (weight.sum() or 1.0)
             parts.append(replace(rows, y=targets, weight=weight))
         return Batch.join(parts)
 

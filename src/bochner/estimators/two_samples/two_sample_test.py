@@ -35,8 +35,8 @@ FEWEST_PAIRS = 8  # for the normal approximation
 class KernelWitness(BaseEstimator):  # type: ignore[misc]
     """The witness function of the maximum mean discrepancy, mean of k(x, .) - mean of k(y, .).
 
-    It is positive where the sample X has more mass than Y, smoothed by the kernel (Gretton et al.
-    2012, A kernel two-sample test, section 2.3), here in random features.
+    It is positive where the sample X has a higher density than Y, smoothed by the kernel (Gretton
+    et al. 2012, A kernel two-sample test, section 2.3), here in random features.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ class TwoSampleTest:
     rows : tuple of int
         The numbers of rows.
     witness : KernelWitness
-        The function that is larger where X has more mass: its mean over X exceeds its mean over Y
-        by the statistic.
+        The function that is larger where X has a higher density: its mean over X exceeds its mean
+        over Y by the statistic.
 
     See Also
     --------
@@ -243,13 +243,13 @@ class _Sums:
     """Weighted sums of the features of both samples, and of the weights."""
 
     totals: Array
-    masses: Array = field(default_factory=lambda: np.zeros(2))
+    total_weights: Array = field(default_factory=lambda: np.zeros(2))
     rows: list[int] = field(default_factory=lambda: [0, 0])
 
     def add(self, pair: FeaturePair) -> None:
         for side, (features, weight) in enumerate(((pair.x, pair.w), (pair.y, pair.v))):
             self.totals[side] += _total(features, weight)
-            self.masses[side] += len(features) if weight is None else weight.sum()
+            self.total_weights[side] += len(features) if weight is None else weight.sum()
             self.rows[side] += len(features)
 
     def difference(self) -> Array:
@@ -258,9 +258,9 @@ class _Sums:
             raise ValueError(
                 "Both samples need two rows at least; got {} and {}.".format(*self.rows)
             )
-        if not self.masses.all():
+        if not self.total_weights.all():
             raise ValueError("All rows of a sample have weight 0. Give some a positive weight.")
-        x, y = self.totals / self.masses[:, None]
+        x, y = self.totals / self.total_weights[:, None]
         return np.asarray(x - y)
 
 
@@ -291,14 +291,15 @@ class _Permutations:
         Weights are divided by the mean weight of their sample, so that both samples count equally.
         """
         found, rows = sums.difference(), np.array(sums.rows, np.float64)
-        units = sums.masses / rows
+        units = sums.total_weights / rows
         taken = self.leaving / units[0] - self.coming / units[1]
-        masses = rows[0] - taken[:, -1], rows[1] + taken[:, -1]
-        known = (np.minimum(*masses) > 0)[:, None]  # after an exchange a sample may have weight 0
+        total_weights = rows[0] - taken[:, -1], rows[1] + taken[:, -1]
+        # After an exchange a sample may have weight 0.
+        known = (np.minimum(*total_weights) > 0)[:, None]
         (x, y), features = sums.totals / units[:, None], taken[:, :-1]
         means = [
-            np.divide(total, mass[:, None], out=np.zeros_like(features), where=known)
-            for total, mass in zip((x - features, y + features), masses, strict=True)
+            np.divide(total, weight[:, None], out=np.zeros_like(features), where=known)
+            for total, weight in zip((x - features, y + features), total_weights, strict=True)
         ]
         others = np.square(means[0] - means[1]).sum(axis=1)
         # Sums of the same rows in another order may be smaller by rounding.

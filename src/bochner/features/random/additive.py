@@ -74,17 +74,17 @@ class TargetValues:
     roots: NDArray[np.float64]
     logarithms: NDArray[np.float64]
     size: float
-    mass: NDArray[np.float64]
+    prior: NDArray[np.float64]
     values: NDArray[np.float64]
 
     @classmethod
     def of(cls, kernel: Additive, rows: NDArray[np.float64]) -> TargetValues:
         """Return the values of a kernel; if all rows are zero, those of the prior alone."""
-        K, mass = kernel(rows).reshape(-1), PRIOR * np.cosh(Z / 2) ** -2 / np.sqrt(KNOTS)
+        K, prior = kernel(rows).reshape(-1), PRIOR * np.cosh(Z / 2) ** -2 / np.sqrt(KNOTS)
         size = float(np.linalg.norm(K))
-        values = np.concatenate([K / (size or 1.0), kernel.signature(Z) * mass])
+        values = np.concatenate([K / (size or 1.0), kernel.signature(Z) * prior])
         logarithms = np.log(np.maximum(rows, np.finfo(np.float64).tiny))
-        return cls(np.sqrt(rows), logarithms, size or 1.0, mass, values)
+        return cls(np.sqrt(rows), logarithms, size or 1.0, prior, values)
 
     def weights(self, frequencies: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Return the least squares weights of these frequencies, and the error."""
@@ -98,7 +98,7 @@ class TargetValues:
         phases = omega * self.logarithms
         cosines, sines = self.roots * np.cos(phases), self.roots * np.sin(phases)
         between = (cosines @ cosines.T + sines @ sines.T).reshape(-1) / self.size
-        return np.concatenate([between, np.cos(omega * Z) * self.mass])
+        return np.concatenate([between, np.cos(omega * Z) * self.prior])
 
 
 def _fitted_weights(R: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ from bochner.losses import Quadratic, SmoothedAbsolute
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
 from bochner.solvers.initialization import best_constant
-from bochner.solvers.solver import Solver, SolverTags, State, require_mass, ridge_of
+from bochner.solvers.solver import Solver, SolverTags, State, require_weight, ridge_of
 from bochner.validation import require, require_positive
 
 MOST_PARTS = 8  # each holds a number for every bin
@@ -50,7 +50,7 @@ class ResidualRows(ABC):
 
     residual: Table
     weight: NDArray[np.floating]
-    mass: float
+    total_weight: float
     curvature: float
 
     sums_per_bin: ClassVar[int] = 1
@@ -122,10 +122,10 @@ class ResidualRows(ABC):
 class SquaredRows(ResidualRows):
     """Rows of a quadratic loss, `curvature` / 2 times the squared residuals.
 
-    `masses` are the sums of the rows' weights in each bin, NaN before they are computed.
+    `bin_weights` are the sums of the rows' weights in each bin, NaN before they are computed.
     """
 
-    masses: NDArray[np.float64] | None = None
+    bin_weights: NDArray[np.float64] | None = None
 
     compiled_sweep: ClassVar[Callable[..., float]] = sweep
 
@@ -136,7 +136,7 @@ class SquaredRows(ResidualRows):
             for left in self.residual
             for rows in _some_at_a_time(len(left))
         )
-        return 0.5 * self.curvature * squares / self.mass
+        return 0.5 * self.curvature * squares / self.total_weight
 
     def centred(self) -> NDArray[np.float64]:
         """Subtract the mean from the residuals, and return it."""
@@ -144,7 +144,7 @@ class SquaredRows(ResidualRows):
             self.residual[:, rows] @ self.weight[rows].astype(np.float64)
             for rows in _some_at_a_time(len(self.weight))
         )
-        means = np.asarray(sum(parts)) / self.mass
+        means = np.asarray(sum(parts)) / self.total_weight
         self.residual -= means[:, None]
         return means
 
@@ -155,18 +155,18 @@ class SquaredRows(ResidualRows):
         accumulate_residuals(*codes, moves[k], self.residual[k, part], self.weight[part], sums[0])
 
     def parameters(self, k: int) -> NDArray[np.float64]:
-        """Return the masses of all bins."""
-        assert self.masses is not None  # `prepare` has computed them
-        return self.masses
+        """Return the weights of all bins."""
+        assert self.bin_weights is not None  # `prepare` has computed them
+        return self.bin_weights
 
     def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
-        """Compute the masses of grids that are seen for the first time."""
-        if self.masses is None:
-            self.masses = np.full(state.values.shape[1], np.nan)
+        """Compute the weights of bins of grids that are seen for the first time."""
+        if self.bin_weights is None:
+            self.bin_weights = np.full(state.values.shape[1], np.nan)
         for grid in block.groups:
-            masses = self.masses[state.place(grid)]
-            if len(masses) and np.isnan(masses[0]):
-                masses[:] = self._weights_of(grid, len(masses))
+            bin_weights = self.bin_weights[state.place(grid)]
+            if len(bin_weights) and np.isnan(bin_weights[0]):
+                bin_weights[:] = self._weights_of(grid, len(bin_weights))
                 drop_pages(*block.codes)
 
     def curvatures(self, sums: Table, place: slice) -> Table:
@@ -198,7 +198,7 @@ class SmoothedRows(ResidualRows):
     def loss(self) -> float:
         """Return the mean loss."""
         y = self.residual.T
-        return float(self.kind.value(y, np.zeros_like(y)) @ self.weight / self.mass)
+        return float(self.kind.value(y, np.zeros_like(y)) @ self.weight / self.total_weight)
 
     def prepare(self, block: GroupBlock, state: BackfittingState) -> None:
         """Do nothing: the curvatures change with every step."""
@@ -228,18 +228,18 @@ def rows_of(problem: Problem, batch: Batch, intercept: NDArray[np.float64]) -> R
     """Return the rows at a constant prediction."""
     assert batch.y is not None
     assert batch.weight is not None  # groups come with weights
-    loss, mass = problem.loss, float(batch.weight.sum(dtype=np.float64))
-    require_mass(mass)
+    loss, total_weight = problem.loss, float(batch.weight.sum(dtype=np.float64))
+    require_weight(total_weight)
     f = np.broadcast_to(intercept, (len(batch), len(intercept)))
     if isinstance(loss, SmoothedAbsolute):
         left = np.ascontiguousarray((batch.y - f).T, np.float64)
         (shape,) = loss.row_parameters(len(left))
-        return SmoothedRows(left, batch.weight, mass, 1.0, loss, shape)
+        return SmoothedRows(left, batch.weight, total_weight, 1.0, loss, shape)
     assert isinstance(loss, Quadratic)
     curvature = loss.curvature_bound
     left = np.ascontiguousarray(loss.gradient(batch.y, f).T, np.float64)
     left /= -curvature
-    return SquaredRows(left, batch.weight, mass, curvature)
+    return SquaredRows(left, batch.weight, total_weight, curvature)
 
 
 def _some_at_a_time(rows: int) -> Iterator[slice]:
@@ -311,15 +311,16 @@ class BackfittingState(State):
         """Move bins grid by grid towards the minimum over a grid; return the decrease.
 
         With s and c the sums of slopes and curvatures in a bin and v its value, that is
-        (s - ridge v) / (c + ridge) away, ridge = alpha mass / (curvature height^2).
+        (s - ridge v) / (c + ridge) away, ridge = alpha W / (curvature height^2),
+        where W is the total weight of the rows.
         """
         assert self.rows is not None
         rows = self.rows
-        ridge_and_step = alpha * rows.mass / (rows.curvature * self.basis.height**2), step
+        ridge_and_step = alpha * rows.total_weight / (rows.curvature * self.basis.height**2), step
         rows.prepare(block, self)
         sweep_rows = self._sweep_one_piece if len(block.codes) == 1 else self._sweep_pieces
         squares = sweep_rows(block, ridge_and_step)
-        return float(squares * (1.0 / step - 0.5) * rows.curvature / rows.mass)
+        return float(squares * (1.0 / step - 0.5) * rows.curvature / rows.total_weight)
 
     def _sweep_one_piece(self, block: GroupBlock, ridge_and_step: RidgeAndStep) -> float:
         """Move the grids in one compiled loop over few rows, a thread for each output."""

@@ -77,13 +77,13 @@ def share_of_l1(given: Any) -> float:
 class FittedRows:
     """All rows with their predictions f, and the derivatives of the loss there.
 
-    `table` holds the slopes and curvatures of each row times its weight; `mass` is the sum of the
-    weights, and `total` the mean loss.
+    `table` holds the slopes and curvatures of each row times its weight; `total_weight` is the sum
+    of the weights, and `total` the mean loss.
     """
 
     f: Table
     table: NDArray[np.float32]
-    mass: float
+    total_weight: float
     total: float
 
 
@@ -105,9 +105,9 @@ class GridStep:
     """A step in bins of a grid, for rows with targets `y` and weights `weight`.
 
     With g and h the sums over a bin's rows of the loss's first and second derivatives, times the
-    height and its square, over the mass: each weight goes to the minimum of the quadratic with
-    this slope and curvature plus the penalty (Wu, Yen et al. 2016, Eq. 26, with h in place of a
-    constant), or half as far again where it keeps its sign (over-relaxation). A quadratic loss
+    height and its square, over the total weight: each weight goes to the minimum of the quadratic
+    with this slope and curvature plus the penalty (Wu, Yen et al. 2016, Eq. 26, with h in place of
+    a constant), or half as far again where it keeps its sign (over-relaxation). A quadratic loss
     still decreases. For other losses, bins whose objective rose take the curvature bound for h
     instead, with which it cannot rise.
 
@@ -130,12 +130,12 @@ class GridStep:
             losses = weight * self.loss.value(y, f[part])
             return np.array([losses.sum(), weight.sum(dtype=np.float64)])
 
-        total, mass = sum_tiles(fill, len(f), TILE_ENTRIES, (2,))
-        return FittedRows(f, table, float(mass), float(total / mass))
+        total, total_weight = sum_tiles(fill, len(f), TILE_ENTRIES, (2,))
+        return FittedRows(f, table, float(total_weight), float(total / total_weight))
 
     def sums(self, rows: FittedRows, bins: Bins) -> Table:
         """Return g and h of each bin and output."""
-        outputs, factor = rows.f.shape[1], bins.height / rows.mass
+        outputs, factor = rows.f.shape[1], bins.height / rows.total_weight
         sums = bins.entries.sums(rows.table, 0, 2 * outputs)
         sums[:, :outputs] *= factor
         sums[:, outputs:] *= factor * bins.height
@@ -163,7 +163,7 @@ class GridStep:
         """Use the curvature bound where the objective rose."""
         few = replace(bins, entries=bins.entries.select(rose), weights=bins.weights[rose])
         outputs, penalty = few.weights.shape[1], few.penalty
-        factor = self.loss.curvature_bound * few.height**2 / rows.mass
+        factor = self.loss.curvature_bound * few.height**2 / rows.total_weight
         bound = np.repeat(factor * few.entries.sums(self.weight[:, None], 0, 1), outputs, axis=1)
         steeper = np.hstack([sums[rose, :outputs], bound])
         safe = minimize_bins(steeper, few.weights, penalty.l1, penalty.l2).weights
@@ -181,7 +181,7 @@ class GridStep:
             self.loss.move(self.y, rows.f, self.weight, some, places, moves, self._floor, *written)
 
         each_tile(move, len(entries), height)
-        total = sum_parts(rises)[:, 0] / rows.mass
+        total = sum_parts(rises)[:, 0] / rows.total_weight
         rows.total += float(total.sum())
         return np.asarray(total)
 
@@ -342,14 +342,14 @@ def _steep(state: CoordinateDescentState, grid: Group, penalty: Penalty) -> Acti
     weights, height = state.weights[state.place(grid)], state.basis.height
     column, numbers = GridColumn(grid.code, len(weights)), np.arange(len(weights))
     if penalty.l1 > 0.0:
-        least = penalty.l1 * state.rows.mass / height
+        least = penalty.l1 * state.rows.total_weight / height
         numbers = column.active_bins(state.rows.table, weights, least)
     return Active(numbers, column.select(numbers))
 
 
-def alpha_of(mass: float | None) -> float:
+def alpha_of(total_weight: float | None) -> float:
     """Return a factor of 1 on the sum over the rows, the default of liblinear."""
-    return 1.0 / mass if mass else DEFAULT_ALPHA
+    return 1.0 / total_weight if total_weight else DEFAULT_ALPHA
 
 
 @dataclass

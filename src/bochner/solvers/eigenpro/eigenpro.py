@@ -112,7 +112,7 @@ def _constant(problem: Problem, found: Eigenfunctions, size: int) -> Constant | 
     return Constant(np.asarray(weights), float(weights.sum()) + rest / ridge)
 
 
-def no_alpha(mass: float | None) -> float:
+def no_alpha(total_weight: float | None) -> float:
     """Return 0: early stopping regularises the fit."""
     return 0.0
 
@@ -278,10 +278,11 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
         self._take(state, move, constant=slopes.sum(axis=0) * state.lift)
         if isinstance(space, CenterSpace) and space.is_full(problem, state):
             space.project_temporary(problem, state)
-        total, mass = float(problem.loss.value(y, f) @ weight), float(weight.sum())
-        state.loss, state.moved = total / mass if mass > 0 else 0.0, state.rate * move.norm
+        total, total_weight = float(problem.loss.value(y, f) @ weight), float(weight.sum())
+        state.loss = total / total_weight if total_weight > 0 else 0.0
+        state.moved = state.rate * move.norm
         state.pass_loss += total
-        state.pass_weight += mass
+        state.pass_weight += total_weight
         return state
 
     def end_pass(self, problem: Problem, state: EigenProState) -> EigenProState:

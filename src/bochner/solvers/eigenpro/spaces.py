@@ -49,12 +49,13 @@ class Temporary:
 class Constant:
     """Weights at the first centres of a function that is about 1 at the rows.
 
-    `mass` bounds 1'(K + n alpha)^-1 1 from above, the decrease of the sum of the weights when the
-    intercept rises by 1; the sum of `weights` is the part of it in the span of the eigenvectors.
+    `weight_sum` bounds 1'(K + n alpha)^-1 1 from above, the decrease of the sum of the weights when
+    the intercept rises by 1; the sum of `weights` is the part of it in the span of the
+    eigenvectors.
     """
 
     weights: NDArray[np.float64]
-    mass: float
+    weight_sum: float
 
 
 @dataclass
@@ -217,7 +218,7 @@ class RowSpace(Space):
         constant = state.constant
         if constant is None:
             return
-        shift = state.weights.sum(axis=0) / constant.mass
+        shift = state.weights.sum(axis=0) / constant.weight_sum
         change, some = np.outer(constant.weights, shift), slice(0, len(constant.weights))
         state.weights[some] -= change
         state.intercept = state.intercept + shift

@@ -23,7 +23,7 @@ from bochner.solvers.passes.linear_system import (
     needs_diagonal,
     preconditioner,
 )
-from bochner.solvers.solver import SolverTags, require_mass, ridge_of
+from bochner.solvers.solver import SolverTags, require_weight, ridge_of
 
 PIECE = 65_536  # rows of the weights at a time, to limit the memory of intermediate results
 
@@ -34,13 +34,13 @@ class ConjugateGradientState(SystemState):
 
     The first pass sums the gradient at the weights in `sums` and the diagonal of the matrix, which
     defines the norm of the residual, in `diagonal`. Then `system.solution` is the same array as
-    `weights`. `mass` is the sum of the row weights in the current pass.
+    `weights`. `total_weight` is the sum of the row weights in the current pass.
     """
 
     sums: NDArray[Any] | None = None
     diagonal: NDArray[Any] | None = None
     system: ConjugateDirections | None = None
-    mass: float = 0.0
+    total_weight: float = 0.0
     total: float = 0.0
 
 
@@ -97,7 +97,7 @@ class ConjugateGradient(SystemSolver[ConjugateGradientState], name="cg"):
     ) -> ConjugateGradientState:
         """Add the batch's part of the gradient, or of the product with the direction."""
         weight = batch.weights
-        state.mass += float(weight.sum())
+        state.total_weight += float(weight.sum())
         if state.system is None:
             self._add_gradient(problem, state, batch, weight)
         else:
@@ -107,16 +107,16 @@ class ConjugateGradient(SystemSolver[ConjugateGradientState], name="cg"):
 
     def end_pass(self, problem: Problem, state: ConjugateGradientState) -> ConjugateGradientState:
         """Take a step of conjugate gradients."""
-        require_mass(state.mass)
+        require_weight(state.total_weight)
         if state.system is None:
             state.system = self._system(problem, state)
-            state.pass_losses.append(state.total / state.mass)
+            state.pass_losses.append(state.total / state.total_weight)
         else:
-            gain = state.system.step(1.0 / state.mass, self._preconditioner(problem, state))
+            gain = state.system.step(1.0 / state.total_weight, self._preconditioner(problem, state))
             state.moved = float(np.sum(gain))
             state.pass_losses.append(state.pass_losses[-1] - state.moved)
         state.loss, state.optimality = state.pass_losses[-1], state.system.relative
-        state.mass = state.total = 0.0
+        state.total_weight = state.total = 0.0
         return state
 
     def on_new_rows(
@@ -145,11 +145,11 @@ class ConjugateGradient(SystemSolver[ConjugateGradientState], name="cg"):
         assert state.sums is not None
         assert state.diagonal is not None
         residual, alpha = state.sums, state.weights.dtype.type(problem.alpha)
-        residual /= -state.mass
+        residual /= -state.total_weight
         for top in range(0, len(residual) - 1, PIECE):
             part = slice(top, min(top + PIECE, len(residual) - 1))
             residual[part] -= alpha * state.weights[part]
-        state.diagonal /= state.mass
+        state.diagonal /= state.total_weight
         state.diagonal += alpha
         state.diagonal[-1] = 1.0
         state.sums = None

@@ -16,7 +16,7 @@ from bochner.features.centers.whitened_basis import exact_matrix
 from bochner.losses import Squared
 from bochner.problem import Expansion, Problem
 from bochner.solvers.passes.linear_system import BATCH_ROWS
-from bochner.solvers.solver import Solver, SolverTags, State, require_mass, ridge_of
+from bochner.solvers.solver import Solver, SolverTags, State, require_weight, ridge_of
 
 ROUNDING = 30  # multiples of the precision: a smaller ridge is lost in sums of kernel values
 TINY = 1e-300
@@ -27,12 +27,11 @@ ENTRY = 16  # bytes for each pair of rows: a matrix in double precision, and wor
 class DirectState(State):
     """Targets and weights of the rows by the numbers of their centres, and the solution.
 
-    `mass` holds the rows' weights; `weights` and `intercept` are the solution, 0 before the end of
-    the first pass.
+    `weights` and `intercept` are the solution, 0 before the end of the first pass.
     """
 
     targets: NDArray[np.float64]
-    mass: NDArray[np.float64]
+    row_weights: NDArray[np.float64]
     weights: NDArray[np.float64]
     intercept: NDArray[np.float64]
 
@@ -40,6 +39,11 @@ class DirectState(State):
     def size(self) -> int:
         """The number of rows."""
         return len(self.weights)
+
+    @property
+    def weighted_rows(self) -> int:
+        """The number of rows of positive weight."""
+        return int(np.count_nonzero(self.row_weights))
 
 
 @dataclass
@@ -115,22 +119,22 @@ class Direct(Solver[DirectState], name="direct"):
         numbers = basis.numbers(batch.index)
         require_same_rows(basis, numbers, batch.X)
         state.targets[numbers] = batch.y
-        state.mass[numbers] = 1.0 if batch.weight is None else batch.weight
+        state.row_weights[numbers] = 1.0 if batch.weight is None else batch.weight
         return state
 
     def end_pass(self, problem: Problem, state: DirectState) -> DirectState:
         """Solve the system."""
-        total = float(state.mass.sum())
-        require_mass(total)
-        some = np.flatnonzero(state.mass)
+        total = float(state.row_weights.sum())
+        require_weight(total)
+        some = np.flatnonzero(state.row_weights)
         rounding = ROUNDING * float(np.finfo(centers_of(problem).dtype).eps)
-        ridge = problem.alpha * total / state.mass[some]
+        ridge = problem.alpha * total / state.row_weights[some]
         lower, ridge = factorized(exact_matrix(centers_of(problem), some), ridge, rounding)
         found, state.intercept = solved(lower, state.targets[some], problem.intercept)
         state.weights = np.zeros_like(state.targets)
         state.weights[some] = found
         residual = ridge[:, None] * found
-        state.loss = float(state.mass[some] @ np.square(residual).sum(axis=1)) / (2 * total)
+        state.loss = float(state.row_weights[some] @ np.square(residual).sum(axis=1)) / (2 * total)
         state.pass_losses.append(state.loss)
         state.moved, state.optimality = float(np.abs(found).max()), 0.0
         return state
@@ -155,8 +159,8 @@ def left_out(problem: Problem, state: DirectState) -> NDArray[np.float64]:
     is c_i / (S^-1)_ii (Rasmussen and Williams 2006, Gaussian processes for machine learning, Eq.
     5.12, with an intercept). Rows of weight 0 have the value of f.
     """
-    some = np.flatnonzero(state.mass)
-    ridge = problem.alpha * float(state.mass.sum()) / state.mass[some]
+    some = np.flatnonzero(state.row_weights)
+    ridge = problem.alpha * float(state.row_weights.sum()) / state.row_weights[some]
     basis = centers_of(problem)
     rounding = ROUNDING * float(np.finfo(basis.dtype).eps)
     K = exact_matrix(basis, some)
@@ -173,8 +177,8 @@ def left_out(problem: Problem, state: DirectState) -> NDArray[np.float64]:
 
 def initial_state(weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> DirectState:
     """Return a state without rows."""
-    targets, mass = np.zeros_like(weights), np.zeros(len(weights))
-    return DirectState(0.0, 0.0, [], targets, mass, weights, intercept)
+    targets, row_weights = np.zeros_like(weights), np.zeros(len(weights))
+    return DirectState(0.0, 0.0, [], targets, row_weights, weights, intercept)
 
 
 def factorized(

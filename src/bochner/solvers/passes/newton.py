@@ -56,7 +56,7 @@ class Trial:
     squares: NDArray[np.float64]
     curvature: NDArray[np.float64]
     totals: NDArray[np.float64]
-    mass: float = 0.0
+    total_weight: float = 0.0
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Descent:
     curvature: float
     diagonal: NDArray[Any] | None
     gain: float = 0.0
-    mass: float = 0.0
+    total_weight: float = 0.0
 
 
 @dataclass
@@ -126,7 +126,7 @@ def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) 
     direction = state.weights if trial.direction is None else trial.direction
     before, steps = state.values[batch.index], evaluated(problem, batch.X, direction)
     state.steps[batch.index] = steps
-    trial.mass += float(weight.sum())
+    trial.total_weight += float(weight.sum())
     for i, length in enumerate(trial.lengths):
         trial.totals[i] += np.sum(weight * loss.value(y, before + length * steps))
     f = before + steps
@@ -140,7 +140,7 @@ def add_trial(problem: Problem, state: NewtonState, trial: Trial, batch: Batch) 
 def add_product(problem: Problem, state: NewtonState, descent: Descent, batch: Batch) -> None:
     """Add a batch's part of the Hessian's product with the direction of the system."""
     weight, system, shape = batch.weights, descent.system, state.weights.shape
-    descent.mass += float(weight.sum())
+    descent.total_weight += float(weight.sum())
     values = evaluated(problem, batch.X, system.direction.reshape(shape))
     product = smooth(problem).model_product(batch.targets, state.values[batch.index], values)
     add_projected(problem, batch.X, product * weight[:, None], system.product.reshape(shape))
@@ -175,7 +175,7 @@ def objective(
     norm = dot(w, w)
     if d is not None:
         norm += length * (2 * dot(w, d[:-1]) + length * dot(d[:-1], d[:-1]))
-    return float(total / trial.mass + 0.5 * problem.alpha * norm)
+    return float(total / trial.total_weight + 0.5 * problem.alpha * norm)
 
 
 def shortened(state: NewtonState, failed: Trial, length: float | None) -> Trial:
@@ -193,14 +193,14 @@ def accept(problem: Problem, state: NewtonState, trial: Trial) -> None:
     state.values += state.steps
     if trial.direction is not None:
         state.weights += trial.direction
-    state.loss = float(trial.totals[0] / trial.mass)
+    state.loss = float(trial.totals[0] / trial.total_weight)
     state.pass_losses.append(state.loss)
 
 
 def newton_descent(problem: Problem, state: NewtonState, trial: Trial) -> Descent:
     """Return the system H d = -gradient at the weights that the trial has moved to."""
     residual = trial.slopes
-    residual /= -trial.mass
+    residual /= -trial.total_weight
     residual[:-1] -= residual.dtype.type(problem.alpha) * state.weights[:-1]
     diagonal = hessian_diagonal(problem, trial) if needs_diagonal(problem.basis) else None
     curvature = mean_curvature(problem, trial)
@@ -222,8 +222,8 @@ def hessian_diagonal(problem: Problem, trial: Trial) -> NDArray[Any]:
     diagonal, dtype = np.empty_like(trial.slopes), trial.slopes.dtype
     mean = trial.curvature.mean()
     share = np.maximum(trial.curvature / mean, SMALLEST_SHARE) if mean > 0 else np.ones(1)
-    diagonal[:-1] = trial.squares[:, None] / trial.mass
-    diagonal[-1] = mean / trial.mass
+    diagonal[:-1] = trial.squares[:, None] / trial.total_weight
+    diagonal[-1] = mean / trial.total_weight
     diagonal *= share.astype(dtype)
     diagonal[:-1] += dtype.type(problem.alpha)
     diagonal[-1] += damping(problem)
@@ -236,20 +236,20 @@ def mean_curvature(problem: Problem, trial: Trial) -> float:
     So a factor of the Hessian is computed again only after a large change.
     """
     bound = smooth(problem).curvature_bound
-    share = float(trial.curvature.mean() / trial.mass) / bound
+    share = float(trial.curvature.mean() / trial.total_weight) / bound
     return bound * 2.0 ** round(log2(min(1.0, max(FLATTEST, share))))
 
 
 def descend(problem: Problem, descent: Descent) -> None:
     """Take a step of conjugate gradients, all rows having been seen."""
-    system, mass, outputs = descent.system, descent.mass, problem.outputs
+    system, total_weight, outputs = descent.system, descent.total_weight, problem.outputs
     dtype = system.product.dtype
     ridge = np.full((outputs, 1), damping(problem), dtype)
     ridge[:-1] -= dtype.type(system.ridge)  # which the system adds to all unknowns but the last
-    system.product[-outputs:] += dtype.type(mass) * ridge * system.direction[-outputs:]
+    system.product[-outputs:] += dtype.type(total_weight) * ridge * system.direction[-outputs:]
     M = preconditioner(problem, descent.curvature, descent.diagonal)
-    descent.gain += float(system.step(1.0 / mass, M).sum())
-    descent.mass = 0.0
+    descent.gain += float(system.step(1.0 / total_weight, M).sum())
+    descent.total_weight = 0.0
 
 
 def damping(problem: Problem) -> float:

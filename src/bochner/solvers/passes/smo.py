@@ -16,7 +16,7 @@ from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
 from bochner.solvers.passes.direct import centers_of, require_all_rows, require_same_rows
 from bochner.solvers.passes.linear_system import BATCH_ROWS
-from bochner.solvers.solver import Solver, SolverTags, State, require_mass, ridge_of
+from bochner.solvers.solver import Solver, SolverTags, State, require_weight, ridge_of
 from bochner.validation import require_positive
 
 WORKING_SET = 512  # variables that move in one pass
@@ -31,13 +31,13 @@ Array = NDArray[np.float64]
 class SMOState(State):
     """Targets, weights and dual variables of the rows by the numbers of their centres.
 
-    `mass` holds the rows' weights. `beta`, (terms, rows, outputs), has a variable for each term of
+    `beta`, (terms, rows, outputs), has a variable for each term of
     the loss; a row's coefficient is their sum. `values` are the sums of k(x_i, x_j) beta_j, and
     `working` the last working set of each output.
     """
 
     targets: Array
-    mass: Array
+    row_weights: Array
     beta: Array
     values: Array
     intercept: Array
@@ -58,7 +58,7 @@ class SMOState(State):
         require_sound(self.beta.ndim == 3, "its variables are no array of three axes")
         terms, rows, outputs = self.beta.shape
         same = self.targets.shape == self.values.shape == (rows, outputs)
-        require_sound(same and self.mass.shape == (rows,), "its arrays are of other rows")
+        require_sound(same and self.row_weights.shape == (rows,), "its arrays are of other rows")
         require_sound(len(self.working) == outputs, "it has no working set for each output")
         for chosen in self.working:
             inside = chosen.ndim == 1 and ((chosen >= 0) & (chosen < terms * rows)).all()
@@ -175,12 +175,12 @@ class SMO(Solver[SMOState], name="smo"):
         numbers = basis.numbers(batch.index)
         require_same_rows(basis, numbers, batch.X)
         state.targets[numbers] = batch.y
-        state.mass[numbers] = batch.weights
+        state.row_weights[numbers] = batch.weights
         return state
 
     def end_pass(self, problem: Problem, state: SMOState) -> SMOState:
         """Minimise over a working set of each output."""
-        require_mass(float(state.mass.sum()))
+        require_weight(float(state.row_weights.sum()))
         before = state.weights
         duals = list(_duals(problem, state))
         if not state.pass_losses:
@@ -254,7 +254,7 @@ def _intercept(dual: Dual, beta: Array, values: Array) -> float:
 
 def _duals(problem: Problem, state: SMOState) -> list[Dual]:
     """Return the dual of each output."""
-    bounds = state.mass / _strength(problem, state)
+    bounds = state.row_weights / _strength(problem, state)
     terms = _loss(problem).derivative_terms(state.targets)
     return [_dual_of(terms, bounds, k, state.targets.shape) for k in range(problem.outputs)]
 
@@ -279,8 +279,8 @@ def _dual_of(
 
 def _strength(problem: Problem, state: SMOState) -> float:
     """Return alpha times the total weight, by which the weights of the rows are divided."""
-    total = float(state.mass.sum())
-    return total * max(problem.alpha, 1.0 / (LARGEST_BOUND * len(state.mass)))
+    total = float(state.row_weights.sum())
+    return total * max(problem.alpha, 1.0 / (LARGEST_BOUND * len(state.row_weights)))
 
 
 def _add_values(problem: Problem, state: SMOState, duals: list[Dual]) -> None:
@@ -300,7 +300,7 @@ def _add_values(problem: Problem, state: SMOState, duals: list[Dual]) -> None:
 
 def _move(problem: Problem, state: SMOState, dual: Dual, output: int) -> None:
     """Choose a working set and minimise over it."""
-    rows, size = centers_of(problem).exact_rows, len(state.mass)
+    rows, size = centers_of(problem).exact_rows, len(state.row_weights)
     beta = _variables(state, output)
     gradient = dual.gradient(beta, state.values[:, output])
     rises = np.where(beta < dual.high, -gradient, -np.inf)
