@@ -36,9 +36,9 @@ class Component:
             cls.registry[name] = cls
 
     @classmethod
-    def register(cls, name: str, recipe: Callable[[], Any]) -> None:
+    def register(cls, name: str, factory: Callable[[], Any]) -> None:
         """Register a name for a configured component."""
-        cls.registry[name] = recipe
+        cls.registry[name] = factory
 
     @classmethod
     def add_aliases(cls, aliases: dict[str, Callable[[], Any]], refused: dict[str, str]) -> None:

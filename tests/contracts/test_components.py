@@ -81,7 +81,7 @@ def test_parts_of_components_are_reached_by_their_names():
         solver.set_params(rate=1)
 
 
-def test_a_recipe_can_be_given_a_name():
+def test_a_factory_can_be_given_a_name():
     class Colour(Component, family="colour"):
         pass
 

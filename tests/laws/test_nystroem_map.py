@@ -117,7 +117,7 @@ def test_machines_take_them_by_solvers_of_whole_passes():
     assert labels.fit(X, y > 0).score(X, y > 0) > 0.9
 
 
-def test_recipes_are_compared_by_their_centres():
+def test_features_are_compared_by_their_centres():
     X = rows(20)
     assert NystroemFeatures(given=X) == NystroemFeatures(given=X.copy())
     assert NystroemFeatures(given=X) != NystroemFeatures(given=X + 1)

@@ -155,7 +155,7 @@ def inner_parameters() -> dict[str, frozenset[str]]:
 
 def _classes(family: type[Component]) -> dict[str, type]:
     """Return the registered classes of a family by their names."""
-    kinds = [recipe for recipe in family.registry.values() if isinstance(recipe, type)]
+    kinds = [factory for factory in family.registry.values() if isinstance(factory, type)]
     return {kind.__name__: kind for kind in kinds if is_dataclass(kind)}
 
 
@@ -188,7 +188,7 @@ def _component(name: str, value: ast.expr) -> tuple[str, dict[str, str]] | None:
     if kind is None:
         return None
     given = dict(zip([f.name for f in fields(kind)], map(_plain, value.args), strict=False))
-    known = next(key for key, recipe in family.registry.items() if recipe is kind)
+    known = next(key for key, factory in family.registry.items() if factory is kind)
     return known, given | {str(one.arg): _plain(one.value) for one in value.keywords}
 
 

@@ -128,8 +128,8 @@ def for_categories(features: FeatureMap, columns: tuple[int, ...]) -> FeatureMap
 
 def _kernel_names(accepted: Callable[[Kernel], bool]) -> str:
     """Return the names of the registered kernels that a function accepts."""
-    recipes = sorted(Kernel.registry.items())
-    return ", ".join(repr(name) for name, recipe in recipes if accepted(recipe()))
+    factories = sorted(Kernel.registry.items())
+    return ", ".join(repr(name) for name, factory in factories if accepted(factory()))
 
 
 def _in_words(kinds: Any) -> str:

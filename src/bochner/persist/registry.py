@@ -127,6 +127,9 @@ MODULES = {
 REMOVED_FIELDS = {"coef_"}
 # The fields of a class in files of earlier versions that have another name now.
 OLD_FIELDS = {
+    "estimators.GaussianProcessSetup": {"recipe": "parameters"},
+    "estimators.Setup": {"recipe": "parameters"},
+    "estimators.StreamingRatioFit": {"recipe": "parameters"},
     "posterior.FeatureSums": {"mass": "total_weight"},
     "solvers.ConjugateGradientState": {"mass": "total_weight"},
     "solvers.Constant": {"mass": "weight_sum"},

@@ -55,7 +55,7 @@ from bochner.estimators.fitting.setup import (
     alpha_for,
     fit_digest,
     holds_out,
-    require_recipe,
+    require_same_parameters,
 )
 from bochner.estimators.fitting.smoothing_width import follows_residuals
 from bochner.estimators.inputs.ranges import in_single_precision, refuse_vanishing
@@ -300,11 +300,11 @@ class Fit:
         kernel = self._kernel(tuned, plan.features)
         features = features_for_table(FeatureMap.resolve(plan.features), self.table, kernel)
         given = kernel if tuned is None else settings.kernel
-        recipe = f"kernel={given}, loss={loss}, features={features}, scale={settings.scale!r}, "
-        recipe += f"scales={describe_scales(settings.scales)}{self.target_learner.recipe}"
+        parameters = f"kernel={given}, loss={loss}, features={features}, scale={settings.scale!r}, "
+        parameters += f"scales={describe_scales(settings.scales)}{self.target_learner.parameters}"
         if self.previous is not None:
-            first = self.previous.setup.recipe
-            require_recipe(first, recipe, "fit", ": fit with warm_start=False")
+            first = self.previous.setup.parameters
+            require_same_parameters(first, parameters, "fit", ": fit with warm_start=False")
             require_classes(self.previous.setup.targets, self.classes)
             return self.previous.setup
         seed = seed_of(settings.random_state)
@@ -325,7 +325,7 @@ class Fit:
             error = None  # a small smoothing width would be far from most residuals at first
         loss = loss_for_targets(coded, loss, error)
         kernel, basis = self._basis(kernel, features, sample, seed)
-        setup = Setup(seed, loss, kernel, features, basis, scaling, targets, recipe)
+        setup = Setup(seed, loss, kernel, features, basis, scaling, targets, parameters)
         return replace(setup, warping=warping)
 
     def _basis(

@@ -89,8 +89,9 @@ class RowCoding:
 class Setup(RowCoding, Validated):
     """Seed, loss, kernel, basis, transforms of the rows and coding of the targets of a fit.
 
-    `recipe` is what the user asked for, as text. `binning` and `rows_in_bins` describe the bins, if
-    there are any; `calibration` makes probabilities of the values of a loss without likelihood.
+    `parameters` is the text of those that must stay the same in a continued fit. `binning` and
+    `rows_in_bins` describe the bins, if there are any; `calibration` makes probabilities of the
+    values of a loss without likelihood.
     """
 
     seed: int
@@ -100,7 +101,7 @@ class Setup(RowCoding, Validated):
     basis: Basis
     scaling: Scaling | None
     targets: Targets
-    recipe: str
+    parameters: str
     binning: BinningDiagnostics | None = None
     rows_in_bins: NDArray[np.int32] | None = None
     calibration: Calibration = UNCALIBRATED
@@ -389,7 +390,7 @@ def padded(weights: NDArray[Any], size: int) -> NDArray[Any]:
     return np.pad(weights, ((0, 0), (0, missing))) if missing > 0 else weights
 
 
-def require_recipe(first: str, given: str, of: str, restart: str) -> None:
+def require_same_parameters(first: str, given: str, of: str, restart: str) -> None:
     """Refuse to continue a fit with other parameters than those of the first rows, fit or call.
 
     `first` and `given` are the parameters as text, `of` says where the first ones come from, and

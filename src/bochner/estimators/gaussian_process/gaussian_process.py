@@ -21,7 +21,7 @@ from bochner.estimators.automatic.scales import scaled_kernel
 from bochner.estimators.automatic.settings import default_kernel
 from bochner.estimators.fitting.importances import ColumnImportances
 from bochner.estimators.fitting.reporting import warn_of_limits, warn_of_unseen_rows
-from bochner.estimators.fitting.setup import require_recipe
+from bochner.estimators.fitting.setup import require_same_parameters
 from bochner.estimators.gaussian_process.fit import (
     FittedProcess,
     fit_process,
@@ -294,8 +294,8 @@ class KernelGaussianProcess(NumericRegressor, ColumnImportances):
         sums = self._sums if self.__sklearn_is_fitted__() else None
         earlier = None
         if sums is not None:
-            given = self._options(self._setup.seed).recipe
-            require_recipe(self._setup.recipe, given, "rows", " with fit")
+            given = self._options(self._setup.seed).parameters
+            require_same_parameters(self._setup.parameters, given, "rows", " with fit")
             history.columns = {name: list(values) for name, values in self.history_.items()}
             steps, rows = (history.columns[name][-1] for name in ("step", "rows"))
             earlier = EarlierRows(sums, self.n_iter_, steps, rows)  # type: ignore[arg-type]

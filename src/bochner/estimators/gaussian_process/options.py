@@ -92,7 +92,7 @@ class ProcessOptions:
     table: Table | None = None
 
     @property
-    def recipe(self) -> str:
+    def parameters(self) -> str:
         """The parameters that sums over rows depend on, as text."""
         names = "kernel", "features", "scale", "scales", "variance", "normalize_y"
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in names)

@@ -38,7 +38,8 @@ class GaussianProcessSetup(RowCoding, Validated):
     """Kernel, basis, scaling of the rows, coding of the targets, and a noise from a sample.
 
     `noise` is in variances of the targets if it was searched for and they are normalised, else in
-    the units of y squared; `prior` is the mean of k(x, x), `recipe` the parameters as text.
+    the units of y squared; `prior` is the mean of k(x, x), `parameters` the text of those that must stay
+    the same when rows are added.
     """
 
     seed: int
@@ -48,7 +49,7 @@ class GaussianProcessSetup(RowCoding, Validated):
     targets: Numbers
     noise: float
     prior: float = 1.0
-    recipe: str = ""
+    parameters: str = ""
 
     def validate(self) -> None:
         """Check that the scaling is of the columns of the basis."""
@@ -91,8 +92,10 @@ def prepare_setup(
     if isinstance(basis, CenterBasis) and options.variance == "features":
         basis = WhitenedBasis(basis, JITTER)
     prior = float(np.average(kernel.diagonal(sample.X), weights=sample.weight))
-    recipe = options.recipe
-    return replace(first, kernel=kernel, basis=basis, noise=noise, prior=prior, recipe=recipe)
+    parameters = options.parameters
+    return replace(
+        first, kernel=kernel, basis=basis, noise=noise, prior=prior, parameters=parameters
+    )
 
 
 def require_known_length(source: DataSource, variance: str) -> None:

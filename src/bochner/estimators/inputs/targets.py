@@ -84,7 +84,7 @@ class TargetLearner(ABC):
         """Return the coding for a loss; `classes` are all labels, None if they are not given."""
 
     @property
-    def recipe(self) -> str:
+    def parameters(self) -> str:
         """The parameters of the estimator on which the coding depends, as text."""
         return ""
 
@@ -140,7 +140,7 @@ class LabelLearner(TargetLearner):
         return Labels.learn(labels, loss, class_factors(self.class_weight, labels, counts))
 
     @property
-    def recipe(self) -> str:
+    def parameters(self) -> str:
         """The weights of the classes."""
         return f", class_weight={self.class_weight!r}"
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bochner.compute.pool import threads
 from bochner.data import DataSource
 from bochner.estimators.fitting.reporting import warn_of_limits
-from bochner.estimators.fitting.setup import require_recipe
+from bochner.estimators.fitting.setup import require_same_parameters
 from bochner.estimators.inputs.ranges import in_single_precision
 from bochner.estimators.inputs.tables import numeric_rows
 from bochner.estimators.inputs.validation import is_stream, unchanged_on_error
@@ -242,7 +242,7 @@ class DensityRatio(BaseEstimator):  # type: ignore[misc]
                 "This model was fitted to arrays by another solver, so partial_fit cannot continue "
                 "it. Start with partial_fit, or fit to streams: iter([X]) and iter([Y])."
             )
-        require_recipe(self._course.recipe, repr(fit), "call", " with fit")
+        require_same_parameters(self._course.parameters, repr(fit), "call", " with fit")
         return self._course
 
     def _name_columns(self, X: Any, x: DataSource, reset: bool) -> None:

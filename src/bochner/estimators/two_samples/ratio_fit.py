@@ -138,11 +138,11 @@ class StreamingRatioFit:
     """A fit by doubly stochastic gradients, with all that is needed to continue it.
 
     `held_out` are rows of p and of q that estimate the divergence and determine the constant of f,
-    `recipe` the parameters of the first call as text, `calls` the number of calls so far.
+    `parameters` are those of the first call as text, `calls` the number of calls so far.
     """
 
     fit: RatioFit
-    recipe: str
+    parameters: str
     kernel: Kernel
     problem: Problem
     training: Training | None = None

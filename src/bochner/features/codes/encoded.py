@@ -70,7 +70,8 @@ class EncodedRows(EncodedData):
     memory : int or None
         Bytes that codes may take in memory; None means half of what is free.
     left_out : array of row numbers
-        Rows that get weight 0; a basis that grows gets their functions, too.
+        The numbers of held-out rows: they are encoded, but their sample weights are set to 0.
+        A basis that grows gets their functions, too.
     smaller : EncodedRows or None
         The same rows, in batches of the same size, on the basis that this one was enlarged from.
         Its stored codes are copied, not computed again; then it shares the memory of the copies.
