@@ -38,8 +38,8 @@ class GaussianProcessSetup(RowCoding, Validated):
     """Kernel, basis, scaling of the rows, coding of the targets, and a noise from a sample.
 
     `noise` is in variances of the targets if it was searched for and they are normalised, else in
-    the units of y squared; `prior` is the mean of k(x, x), `parameters` the text of those that must stay
-    the same when rows are added.
+    the units of y squared; `prior` is the mean of k(x, x), `parameters` the text of those that must
+    stay the same when rows are added.
     """
 
     seed: int
