@@ -186,6 +186,17 @@ def test_intervals_hold_their_share_of_fresh_rows_whatever_the_noise(deviation):
     assert 0.88 <= inside(model, *waves(10_000, deviation, 100)) <= 0.92
 
 
+@pytest.mark.parametrize("rows", [500, 4_000])
+@pytest.mark.parametrize("deviation", [0.03, 0.1])
+def test_intervals_are_about_as_wide_as_the_true_ones_whatever_the_noise(rows, deviation):
+    model = KernelQuantileRegressor([0.05, 0.95], random_state=0).fit(*waves(rows, deviation, 0))
+    fresh, target = waves(10_000, deviation, 100)
+    low, high = model.predict(fresh).T
+    # Of 4,000 rows those with little noise had intervals up to ten times as wide.
+    assert 0.9 < np.mean(high - low) / (2 * norm.ppf(0.95) * deviation) < 1.25
+    assert 0.87 <= inside(model, fresh, target) <= 0.93
+
+
 def test_intervals_hold_their_share_where_the_function_follows_the_rows_too_closely():
     rng = np.random.default_rng(0)
     rows, noise = rng.normal(size=(9_000, 8)), rng.normal(size=9_000)

@@ -59,10 +59,15 @@ def with_smaller_width(
 
 
 def with_loss(problem: Problem, loss: Loss, settings: FitSettings) -> Problem:
-    """Return the problem with a loss of another width; alpha="auto" follows its curvature."""
+    """Return the problem with a loss of another width; alpha="auto" is in proportion to it.
+
+    Slopes of these losses are bounded, so that an alpha for much noise would hide a function of
+    little noise. With noise of deviation s, the variance of a slope is a constant and the curvature
+    of the mean loss about 1 / s: the alpha of least risk is their ratio, in proportion to s.
+    """
     alpha = problem.alpha
     if is_auto(settings.alpha):
-        alpha *= loss.typical_curvature / problem.loss.typical_curvature
+        alpha *= problem.loss.typical_curvature / loss.typical_curvature
     return replace(problem, loss=loss, alpha=alpha)
 
 
