@@ -8,8 +8,12 @@ from scipy.linalg import hadamard
 from bochner.compute.elementwise.waves import column_waves
 from bochner.compute.linear_algebra.hadamard import hadamard_products, power_of_two
 from bochner.compute.random.counter_based import Random
-from bochner.compute.random.quasi_random import QuasiRandom, primes
-from bochner.compute.random.stratified import OrthogonalRandom, StratifiedRandom
+from bochner.compute.random.variance_reduction import (
+    OrthogonalRandom,
+    QuasiRandom,
+    StratifiedRandom,
+    primes,
+)
 from bochner.data import ArraySource
 from bochner.features import Fourier
 from bochner.features.drawings import Fastfood, StructuredOrthogonal

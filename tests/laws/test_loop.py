@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from bochner import KernelClassifier, KernelRegressor
 from bochner.callbacks import History, ProgressBar
+from bochner.compute.interruption import interruptible
 from bochner.data import ArraySource, Batch, DataSource
 from bochner.features import Fourier
 from bochner.kernels import Gaussian
@@ -21,7 +22,6 @@ from bochner.problem import Problem
 from bochner.solvers import DoublyStochastic, EigenPro
 from bochner.solvers.doubly_stochastic import lazy_predictions
 from bochner.stopping import NoImprovement, OnePass, Passes, RowLimit, Seconds, Tolerance
-from bochner.training.interruption import interruptible
 from bochner.training.loop import run
 from bochner.training.progress import Evaluation, Progress
 

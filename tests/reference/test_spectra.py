@@ -21,7 +21,7 @@ from bochner.spectra import (
     spectrum,
     step_bound,
 )
-from bochner.spectra.operators import KernelOperator, krylov
+from bochner.spectra.spectrum import KernelOperator, krylov
 
 LARGE = spectrum.DENSE + 200  # beyond it pairs are found by iteration
 both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,12 +1,15 @@
-"""Interruption of long work: before each tile it checks whether it is to be abandoned."""
+"""Interruption of long work: abandoned between two tiles, or ended by Ctrl-C after a batch."""
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 # Work that ends soon after it should is completed: a small batch is never cut, one of large tiles
 # only after a second.
@@ -94,3 +97,41 @@ def check_interruption() -> None:
 def after(end: float) -> Callable[[], bool]:
     """Return whether a time, by `time.perf_counter`, has passed, as a function."""
     return lambda: time.perf_counter() > end
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C into an event, to be checked between batches; raise at the second.
+
+    So no step is cut in half, and no result is lost. Only the main thread gets signals: in other
+    threads the event is never set.
+    """
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before):  # the process ignores Ctrl-C, or code outside Python handles it
+        yield asked
+        return
+
+    def ask(number: int, frame: Any) -> None:
+        if asked.is_set():
+            before(number, frame)
+        asked.set()
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def closed_at_the_end(iterator: Iterator[Any]) -> Iterator[None]:
+    """Close a generator that may end early: it may hold a file or a thread."""
+    try:
+        yield
+    finally:
+        if isinstance(iterator, Generator):
+            iterator.close()

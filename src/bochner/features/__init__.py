@@ -3,9 +3,8 @@
 from bochner.features.basis import Basis
 from bochner.features.binning.binning import Binning
 from bochner.features.binning.binning_basis import BinningBasis, BinningDiagnostics
-from bochner.features.centers.center_basis import CenterBasis
+from bochner.features.centers.center_basis import CenterBasis, KernelBasis
 from bochner.features.centers.centers import Centers
-from bochner.features.centers.kernel_basis import KernelBasis
 from bochner.features.centers.nystroem import NystroemFeatures
 from bochner.features.centers.whitened_basis import WhitenedBasis
 from bochner.features.codes.encoded import (

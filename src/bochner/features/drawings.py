@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from bochner.component import Component
 from bochner.compute.linear_algebra.hadamard import hadamard_products, power_of_two
 from bochner.compute.random.counter_based import Random
-from bochner.compute.random.quasi_random import QuasiRandom
-from bochner.compute.random.stratified import OrthogonalRandom, StratifiedRandom
+from bochner.compute.random.variance_reduction import (
+    OrthogonalRandom,
+    QuasiRandom,
+    StratifiedRandom,
+)
 from bochner.kernels import (
     ColumnScaled,
     Kernel,

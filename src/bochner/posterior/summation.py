@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bochner.compute.interruption import completed
+from bochner.compute.interruption import closed_at_the_end, completed
 from bochner.data import Batch, DataSource
 from bochner.features import Basis
 from bochner.losses import Squared
@@ -18,7 +18,6 @@ from bochner.problem import Expansion, Problem
 from bochner.solvers import State
 from bochner.solvers.solver import SamplingSolver, SolverTags
 from bochner.stopping import OnePass, Seconds, Stop
-from bochner.training.interruption import closed_at_the_end
 from bochner.training.loop import INTERRUPTED, Solution, Training, run
 from bochner.training.progress import Progress, Reason
 

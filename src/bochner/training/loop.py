@@ -16,7 +16,13 @@ import numpy as np
 
 from bochner.callbacks import Callback
 from bochner.compute.blas import single_blas
-from bochner.compute.interruption import abandonable, after, completed
+from bochner.compute.interruption import (
+    abandonable,
+    after,
+    closed_at_the_end,
+    completed,
+    interruptible,
+)
 from bochner.compute.memory import memory_budget
 from bochner.data import Batch, DataSource
 from bochner.features import SAMPLE_ROWS, EncodedData, EncodedRows
@@ -24,7 +30,6 @@ from bochner.problem import Expansion, Problem
 from bochner.records import Validated, require_sound
 from bochner.solvers import PredictionCache, SamplingSolver, Solver, State
 from bochner.stopping import Stop
-from bochner.training.interruption import closed_at_the_end, interruptible
 from bochner.training.progress import Evaluation, Progress, Reason
 
 # A part of a run that is expected to take less time (in seconds) is completed if a copy of the

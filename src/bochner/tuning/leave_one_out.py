@@ -16,7 +16,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
-from bochner.compute.linear_algebra.weighted_differences import (
+from bochner.compute.linear_algebra.distances import (
     ABSOLUTE,
     SQUARED,
     UNEQUAL,

@@ -8,13 +8,7 @@ from types import ModuleType
 from bochner.compute.bins import backfitting, fingerprints, sums, trials
 from bochner.compute.compiled import Compiled
 from bochner.compute.elementwise import exponential, pairwise_sums, waves
-from bochner.compute.linear_algebra import (
-    box_quadratic,
-    distances,
-    products,
-    vectors,
-    weighted_differences,
-)
+from bochner.compute.linear_algebra import box_quadratic, distances, products, vectors
 from bochner.compute.text import csv
 from bochner.features.centers import kernel_matrix
 
@@ -30,7 +24,6 @@ MODULES = (
     distances,
     products,
     vectors,
-    weighted_differences,
     kernel_matrix,
     csv,
 )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bochner.callbacks import History
-from bochner.compute.interruption import abandonable, after
+from bochner.compute.interruption import abandonable, after, interruptible
 from bochner.compute.pool import thread_count
 from bochner.data import ArraySource, Batch, DataSource, Scaling
 from bochner.data.statistics import RowStatistics
@@ -68,7 +68,6 @@ from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import Backfitting, Solver
 from bochner.stopping import OnePass
-from bochner.training.interruption import interruptible
 from bochner.training.loop import INTERRUPTED, Training, run
 from bochner.validation import seed_of
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.interruption import abandonable, after
+from bochner.compute.interruption import abandonable, after, interruptible
 from bochner.data import DataSource, RandomAccess, mapped, shuffled
 from bochner.estimators.gaussian_process.options import ProcessOptions
 from bochner.estimators.gaussian_process.setup import GaussianProcessSetup
@@ -26,7 +26,6 @@ from bochner.posterior.feature_posterior import LEAST_NOISE, least_noise
 from bochner.posterior.likelihood import row_likelihood
 from bochner.posterior.summation import EarlierRows, sum_features
 from bochner.solvers.solver import require_weight
-from bochner.training.interruption import interruptible
 from bochner.training.loop import INTERRUPTED
 
 ROWS_PER_BATCH = 8_192  # of the pass that adds up the weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -15,18 +16,63 @@ from bochner.compute.linear_algebra.products import add_column_products, add_row
 from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
-from bochner.features.centers.kernel_basis import KernelBasis
-from bochner.features.centers.kernel_matrix import kernel_matrix
-from bochner.features.centers.row_cache import RowCache
+from bochner.features.centers.kernel_matrix import RowCache, kernel_matrix
 from bochner.features.centring import MOST, Centring
 from bochner.features.codes.kept_columns import KernelRows
-from bochner.features.dense_basis import BLOCK, ROWS, cuts
+from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
 from bochner.kernels import Kernel, PreparedKernel
 from bochner.kernels.rows import dense
 from bochner.records import require_sound
 
+MOST_LOST = 1e-4  # of the function's deviation: more rounding is visible between close rows
 ROUNDING = 1e-7  # of kernel values, relative to k(x, x)
 MOST_ROWS = 1 << 40
+
+
+class KernelBasis(DenseBasis):
+    """Functions of kernel values at centres, in single or double precision.
+
+    Where the kernel matrix of the centres has a low rank (few columns in a linear kernel, a wide
+    Gaussian), a smooth function can have weights that are thousands of times larger than itself.
+    Sums in single precision then leave some of the rounding.
+    """
+
+    @abstractmethod
+    def in_double(self) -> Self:
+        """Return the same functions in double precision."""
+
+    @abstractmethod
+    def code_of_centers(self, numbers: NDArray[np.int64]) -> Any:
+        """Return the code of the centres of these numbers."""
+
+    @property
+    @abstractmethod
+    def n_centers(self) -> int:
+        """The number of centres whose code is known."""
+
+    @property
+    def double(self) -> Self:
+        """The same functions in double precision, which are kept."""
+        if self._double is None:
+            self._double = self.in_double()
+        return self._double
+
+    _double: Self | None = None
+
+    def loses_digits(self, weights: NDArray[Any]) -> bool:
+        """Whether sums with these weights differ much from those in double precision.
+
+        Both are computed at some of the centres.
+        """
+        if self.dtype == np.float64 or self.n_centers == 0:
+            return False
+        numbers = np.unique(np.linspace(0, self.n_centers - 1, ROWS).astype(np.int64))
+        single, double = (
+            basis.evaluate(basis.code_of_centers(numbers), weights).astype(np.float64)
+            for basis in (self, self.in_double())
+        )
+        lost = np.sqrt(np.mean(np.square(single - double), axis=0))
+        return bool((lost > MOST_LOST * double.std(axis=0)).any())
 
 
 @dataclass(init=False, eq=False, repr=False)

@@ -13,9 +13,8 @@ from scipy.linalg import eigh
 from bochner.compute.blas import single_blas
 from bochner.data.batch import Batch
 from bochner.features.basis import WrappedBasis
-from bochner.features.centers.center_basis import CenterBasis
+from bochner.features.centers.center_basis import CenterBasis, KernelBasis
 from bochner.features.centers.centers import Centers
-from bochner.features.centers.kernel_basis import KernelBasis
 from bochner.features.centers.whitened_basis import exact_matrix
 from bochner.features.dense_basis import DenseBasis
 from bochner.features.feature_map import FeatureMap
