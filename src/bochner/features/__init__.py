@@ -22,21 +22,20 @@ from bochner.features.drawings import Drawing
 from bochner.features.feature_map import SAMPLE_ROWS, FeatureMap, has_map, map_name, map_of, prepare
 from bochner.features.random.additive import AdditiveHomogeneous
 from bochner.features.random.angular import Harmonics, Rectified
-from bochner.features.random.exponential_fourier import ExponentialFourier
+from bochner.features.random.exponentiated import HistogramFourier, RandomLaplace
 from bochner.features.random.fourier import (
+    ExponentialFourier,
     Fourier,
     FourierBasis,
     PhaseBasis,
     RandomPhase,
     WaveBasis,
 )
-from bochner.features.random.histogram_fourier import HistogramFourier
 from bochner.features.random.leverage import Leverage
 from bochner.features.random.maclaurin import Maclaurin
 from bochner.features.random.process import ProcessBasis, ProcessFeatures
 from bochner.features.random.random_basis import RandomBasis, SeededBasis
 from bochner.features.random.random_features import RandomFeatures
-from bochner.features.random.random_laplace import RandomLaplace
 from bochner.features.random.sketch import Sketch
 
 __all__ = [

@@ -16,9 +16,8 @@ fails raises a `ModelFileError`.
 Parameters of estimators and components are checked when a fit uses them.
 """
 
-from bochner.persist.checkpoint import Checkpoint
 from bochner.persist.container import ModelFileError
-from bochner.persist.files import load, read_header, save
+from bochner.persist.files import Checkpoint, load, read_header, save
 from bochner.persist.header import Header
 from bochner.persist.onnx import to_onnx
 

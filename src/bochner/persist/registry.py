@@ -58,16 +58,17 @@ MODULES = {
     "features.random.additive": "AdditiveBasis AdditiveHomogeneous RandomAdditiveBasis Waves",
     "features.random.angular": "Harmonics HarmonicsBasis Rectified RectifiedBasis",
     "features.random.combined": "CombinedFeatures ProductBasis SumBasis TransformedRowsBasis",
-    "features.random.exponential_fourier": "ExponentialFourier ExponentialFourierBasis",
-    "features.random.fourier": "Fourier FourierBasis PhaseBasis RandomPhase",
-    "features.random.histogram_fourier": (
-        "AdditiveFeatures HistogramFourier Logarithms MappedCentring Roots Unmapped"
+    "features.random.fourier": (
+        "ExponentialFourier ExponentialFourierBasis Fourier FourierBasis PhaseBasis RandomPhase"
+    ),
+    "features.random.exponentiated": (
+        "AdditiveFeatures HistogramFourier Logarithms MappedCentring RandomLaplace "
+        "RandomLaplaceBasis Roots Unmapped"
     ),
     "features.random.leverage": "Leverage SelectedBasis",
     "features.random.maclaurin": "Degrees Maclaurin MaclaurinBasis",
     "features.random.process": "ProcessFeatures",
     "features.random.random_features": "RandomFeatures",
-    "features.random.random_laplace": "RandomLaplace RandomLaplaceBasis",
     "features.random.sketch": "Lift RootsBasis Sketch SketchBasis",
     "kernels.angular": "ArcCosine Zonal",
     "kernels.categorical": "Delta Overlap",

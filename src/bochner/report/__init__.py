@@ -7,16 +7,18 @@ if TYPE_CHECKING:
     from bochner.report.axes import require
     from bochner.report.band_displays import ConfidenceDisplay, QuantileDisplay
     from bochner.report.data_summary import Column, DataSummary
-    from bochner.report.error_against_time_display import ErrorAgainstTimeDisplay
-    from bochner.report.history_display import HistoryDisplay
-    from bochner.report.iteration_bound_display import IterationBoundDisplay
+    from bochner.report.fit_displays import (
+        ErrorAgainstTimeDisplay,
+        HistoryDisplay,
+        IterationBoundDisplay,
+        RelevanceDisplay,
+    )
     from bochner.report.predictions import (
         LabelPredictions,
         NumberPredictions,
         QuantilePredictions,
         Score,
     )
-    from bochner.report.relevance_display import RelevanceDisplay
     from bochner.report.report import Report
     from bochner.report.run import Run
 
@@ -24,14 +26,14 @@ _MODULES = {
     "Column": "data_summary",
     "ConfidenceDisplay": "band_displays",
     "DataSummary": "data_summary",
-    "ErrorAgainstTimeDisplay": "error_against_time_display",
-    "HistoryDisplay": "history_display",
-    "IterationBoundDisplay": "iteration_bound_display",
+    "ErrorAgainstTimeDisplay": "fit_displays",
+    "HistoryDisplay": "fit_displays",
+    "IterationBoundDisplay": "fit_displays",
     "LabelPredictions": "predictions",
     "NumberPredictions": "predictions",
     "QuantileDisplay": "band_displays",
     "QuantilePredictions": "predictions",
-    "RelevanceDisplay": "relevance_display",
+    "RelevanceDisplay": "fit_displays",
     "Report": "report",
     "Run": "run",
     "Score": "predictions",

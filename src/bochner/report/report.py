@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from bochner.replacing import replacing
 from bochner.report.axes import require
 from bochner.report.data_summary import DataSummary
-from bochner.report.error_against_time_display import ErrorAgainstTimeDisplay
-from bochner.report.history_display import HistoryDisplay
+from bochner.report.fit_displays import ErrorAgainstTimeDisplay, HistoryDisplay
 from bochner.report.pictures import MOST_BARS, Picture, as_svg, drawing, importances, shortened
 from bochner.report.predictions import Score
 from bochner.report.run import Run

@@ -57,7 +57,7 @@ from bochner.estimators.fitting.setup import (
     holds_out,
     require_same_parameters,
 )
-from bochner.estimators.fitting.smoothing_width import follows_residuals
+from bochner.estimators.fitting.smoothed_losses import follows_residuals
 from bochner.estimators.inputs.ranges import in_single_precision, refuse_vanishing
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets, require_classes

@@ -14,14 +14,14 @@ import numpy as np
 from bochner.callbacks import Callback, CheckpointCallback, History
 from bochner.data import DataSource
 from bochner.estimators.automatic.settings import FitSettings
-from bochner.estimators.fitting.quantile_calibration import (
-    QuantileCalibration,
-    calibrates_quantiles,
-)
 from bochner.estimators.fitting.reporting import PassReporter, StopAsked
 from bochner.estimators.fitting.resume import require_checkpoints
 from bochner.estimators.fitting.setup import FitRecord, Preparation, Setup, TrainingData
-from bochner.estimators.fitting.smoothing_width import with_smaller_width
+from bochner.estimators.fitting.smoothed_losses import (
+    QuantileCalibration,
+    calibrates_quantiles,
+    with_smaller_width,
+)
 from bochner.solvers import Solver
 from bochner.stopping import OnePass, Seconds, Stop
 from bochner.training.loop import (

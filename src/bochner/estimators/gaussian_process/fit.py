@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.interruption import abandonable, after, interruptible
 from bochner.data import DataSource, RandomAccess, mapped, shuffled
-from bochner.estimators.gaussian_process.options import ProcessOptions
-from bochner.estimators.gaussian_process.setup import GaussianProcessSetup
+from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, ProcessOptions
 from bochner.posterior import (
     FeaturePosterior,
     FeatureSums,

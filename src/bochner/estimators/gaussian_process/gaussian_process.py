@@ -29,8 +29,13 @@ from bochner.estimators.gaussian_process.fit import (
     noises_in_units,
     with_limits,
 )
-from bochner.estimators.gaussian_process.options import ProcessOptions, RowNoises, require_noise
-from bochner.estimators.gaussian_process.setup import GaussianProcessSetup, prepare_setup
+from bochner.estimators.gaussian_process.setup import (
+    GaussianProcessSetup,
+    ProcessOptions,
+    RowNoises,
+    prepare_setup,
+    require_noise,
+)
 from bochner.estimators.inputs.schemas import concatenated
 from bochner.estimators.inputs.suspicions import warn_of_columns
 from bochner.estimators.inputs.validation import (

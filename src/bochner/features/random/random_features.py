@@ -12,13 +12,11 @@ from bochner.features.feature_map import MAPS, FeatureMap, has_map
 from bochner.features.random.additive import AdditiveHomogeneous
 from bochner.features.random.angular import Harmonics, Rectified
 from bochner.features.random.combined import random_map
-from bochner.features.random.exponential_fourier import ExponentialFourier
-from bochner.features.random.fourier import Fourier
-from bochner.features.random.histogram_fourier import HistogramFourier
+from bochner.features.random.exponentiated import HistogramFourier, RandomLaplace
+from bochner.features.random.fourier import ExponentialFourier, Fourier
 from bochner.features.random.maclaurin import Maclaurin
 from bochner.features.random.process import ProcessFeatures
 from bochner.features.random.random_basis import RandomBasis
-from bochner.features.random.random_laplace import RandomLaplace
 from bochner.features.random.sketch import Sketch
 from bochner.kernels import (
     Additive,
