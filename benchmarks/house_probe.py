@@ -171,13 +171,9 @@ def by_package(files: set[str], folder: Path) -> dict[str, list[str]]:
 def upward(calls: Any, folder: Path) -> list[str]:
     """Return the calls whose caller lies in a lower layer than what is called."""
     height = heights(folder.parent.parent / "pyproject.toml", folder.name)
-
-    def layer(file: str) -> int | None:
-        return height.get(Path(file).relative_to(folder).parts[0].removesuffix(".py"))
-
     found = set()
     for (caller, from_), (callee, to) in calls:
-        low, high = layer(caller), layer(callee)
+        low, high = (height_of(shown(file, folder), height) for file in (caller, callee))
         if low is not None and high is not None and low < high:
             found.add(f"{shown(caller, folder)}:{from_} -> {shown(callee, folder)}:{to}")
     return sorted(found)
@@ -187,8 +183,15 @@ def shown(file: str, folder: Path) -> str:
     return ".".join(Path(file).relative_to(folder).with_suffix("").parts)
 
 
+def height_of(module: str, height: dict[str, int]) -> int | None:
+    """Return the height of the layer that a module belongs to, itself or by its package."""
+    while module not in height and "." in module:
+        module = module.rpartition(".")[0]
+    return height.get(module)
+
+
 def heights(pyproject: Path, package: str) -> dict[str, int]:
-    """Return the height of every layer, the lowest 0, as import-linter's contract has them."""
+    """Return the height of every package and module that import-linter's contract names."""
     contracts = tomllib.loads(pyproject.read_text())["tool"]["importlinter"]["contracts"]
     (layers,) = (
         contract["layers"]
@@ -198,7 +201,7 @@ def heights(pyproject: Path, package: str) -> dict[str, int]:
     return {
         name: height
         for height, names in enumerate(reversed(layers))
-        for name in re.findall(r"\w+", names)
+        for name in re.findall(r"[\w.]+", names)
     }
 
 
