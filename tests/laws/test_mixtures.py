@@ -155,7 +155,7 @@ def test_differences_come_in_pieces(monkeypatch):
     seen = []
     kernel = Spectral(ring, lambda D: seen.append(len(D)) or ripples(D))
     whole = kernel(A, B)
-    monkeypatch.setattr("bochner.kernels.given.spectral.NUMBERS", 7 * B.size)
+    monkeypatch.setattr("bochner.kernels.given.NUMBERS", 7 * B.size)
     seen.clear()
     np.testing.assert_array_equal(kernel(A, B), whole)
     assert max(seen) == 7 * len(B)

@@ -11,7 +11,7 @@ from bochner.data import ArraySource
 from bochner.estimators.fitting.resume import first_version_digest
 from bochner.estimators.fitting.setup import DIGEST_VERSION, MOST_HELD_OUT, split
 from bochner.solvers import DoublyStochastic, Solver
-from bochner.solvers.averaged_weights import AveragedWeights
+from bochner.solvers.doubly_stochastic.averaged_weights import AveragedWeights
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

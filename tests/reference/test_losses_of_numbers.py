@@ -20,8 +20,8 @@ from bochner.losses import (
 )
 from bochner.problem import Problem
 from bochner.solvers import CoordinateDescent, Newton
-from bochner.solvers.initialization import best_constant
 from bochner.solvers.passes import newton
+from bochner.solvers.solver import best_constant
 from bochner.stopping import Passes, Solved
 from bochner.training.loop import run
 

@@ -33,7 +33,7 @@ PYTHON_ONLY = {
     "estimators/two_samples/": "no command compares samples",
     "estimators/transformers/": "no command transforms",
     "kernels/composite/": "kernels are combined in Python",
-    "kernels/given/": "functions are given in Python",
+    "kernels/given.py": "functions are given in Python",
     "report/report.py": "a command gives the runs",
     "data/synthetic.py": "the demo gives the rows",
     "data/memory_sources.py": "rows of commands come from files",

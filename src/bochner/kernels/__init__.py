@@ -26,9 +26,7 @@ from bochner.kernels.exponentiated import (
     Semigroup,
     SkewedChiSquared,
 )
-from bochner.kernels.given.function_kernel import FunctionKernel, Precomputed
-from bochner.kernels.given.random_process import RandomProcess, is_random
-from bochner.kernels.given.spectral import Spectral
+from bochner.kernels.given import FunctionKernel, Precomputed, RandomProcess, Spectral, is_random
 from bochner.kernels.histogram import (
     Additive,
     ChiSquared,

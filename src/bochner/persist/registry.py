@@ -79,7 +79,7 @@ MODULES = {
     "kernels.exponentiated": (
         "ExponentialSemigroup Exponentiated ReciprocalSemigroup Secant SkewedChiSquared"
     ),
-    "kernels.given.function_kernel": "Precomputed",
+    "kernels.given": "Precomputed",
     "kernels.histogram": "ChiSquared Hellinger Intersection JensenShannon",
     "kernels.inner_product": "DotProduct Exponential Polynomial",
     "kernels.radial": (
@@ -96,7 +96,7 @@ MODULES = {
     "posterior.ridge_posteriors": "FunctionPosterior OperatorPosterior",
     "posterior.units": "Units",
     "problem": "Expansion Problem",
-    "solvers.averaged_weights": "AveragedWeights",
+    "solvers.doubly_stochastic.averaged_weights": "AveragedWeights",
     "solvers.binning.averaged_gradient": "AveragedGradient AveragedGradientState",
     "solvers.binning.backfitting": "Backfitting BackfittingState SmoothedRows SquaredRows",
     "solvers.binning.coordinate_descent": (

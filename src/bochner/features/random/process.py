@@ -12,7 +12,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.features.centring import Centring
 from bochner.features.random.random_basis import RandomFunctionMap, WholeUnits
 from bochner.kernels import RandomProcess
-from bochner.kernels.given.random_process import UNIT
+from bochner.kernels.given import UNIT
 from bochner.kernels.rows import dense
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
-from bochner.kernels.given.function_kernel import Precomputed
+from bochner.kernels.given import Precomputed
 from bochner.kernels.kernel import (
     Kernel,
     Separable,

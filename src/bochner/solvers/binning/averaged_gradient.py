@@ -14,8 +14,14 @@ from bochner.data import Batch
 from bochner.features import BinningBasis, BinningDiagnostics
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
-from bochner.solvers.initialization import best_constant, curvature
-from bochner.solvers.solver import PredictionCache, Solver, SolverTags, State
+from bochner.solvers.solver import (
+    PredictionCache,
+    Solver,
+    SolverTags,
+    State,
+    best_constant,
+    curvature,
+)
 from bochner.validation import is_integer, require, require_not_negative
 
 BATCH_ROWS = 16_384

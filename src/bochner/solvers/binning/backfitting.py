@@ -26,8 +26,14 @@ from bochner.features import BinningBasis, Group, GroupBlock
 from bochner.losses import Quadratic, SmoothedAbsolute
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
-from bochner.solvers.initialization import best_constant
-from bochner.solvers.solver import Solver, SolverTags, State, require_weight, ridge_of
+from bochner.solvers.solver import (
+    Solver,
+    SolverTags,
+    State,
+    best_constant,
+    require_weight,
+    ridge_of,
+)
 from bochner.validation import require, require_positive
 
 MOST_PARTS = 8  # each holds a number for every bin

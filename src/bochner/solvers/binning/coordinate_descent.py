@@ -9,16 +9,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.bins.minima import minimize_bins
-from bochner.compute.bins.segments import TILE_ENTRIES, Entries, GridColumn, Table, sum_parts
+from bochner.compute.bins.segments import (
+    TILE_ENTRIES,
+    Entries,
+    GridColumn,
+    Table,
+    minimize_bins,
+    sum_parts,
+)
 from bochner.compute.pool import each_tile, sum_tiles
 from bochner.data import Batch
 from bochner.features import BinningBasis, Group
 from bochner.losses import Quadratic, Smooth
 from bochner.problem import Expansion, Problem
 from bochner.records import require_sound
-from bochner.solvers.initialization import best_constant
-from bochner.solvers.solver import DEFAULT_ALPHA, Solver, SolverTags, State, require_weights
+from bochner.solvers.solver import (
+    DEFAULT_ALPHA,
+    Solver,
+    SolverTags,
+    State,
+    best_constant,
+    require_weights,
+)
 from bochner.validation import is_number, require, require_count, require_positive
 
 SHARES = {"l1": 1.0, "l2": 0.0}

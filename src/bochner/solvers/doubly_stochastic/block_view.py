@@ -13,7 +13,7 @@ from bochner.compute.linear_algebra.products import gram, product, transposed_pr
 from bochner.data import Batch
 from bochner.losses import Smooth
 from bochner.problem import Problem
-from bochner.solvers.initialization import curvature
+from bochner.solvers.solver import curvature
 
 
 @dataclass(frozen=True)

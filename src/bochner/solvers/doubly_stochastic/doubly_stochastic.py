@@ -16,7 +16,7 @@ from bochner.data import Batch
 from bochner.features import Basis, RandomBasis
 from bochner.losses import Offset
 from bochner.problem import Expansion, Problem
-from bochner.solvers.averaged_weights import AveragedWeights
+from bochner.solvers.doubly_stochastic.averaged_weights import AveragedWeights
 from bochner.solvers.doubly_stochastic.block_view import BlockView, Residuals
 from bochner.solvers.doubly_stochastic.coordinates import (
     BlockChoice,
@@ -28,8 +28,15 @@ from bochner.solvers.doubly_stochastic.coordinates import (
 from bochner.solvers.doubly_stochastic.lazy_predictions import LazyPredictions, evaluate
 from bochner.solvers.doubly_stochastic.refinement import Refinement, frequencies_of, on_refined
 from bochner.solvers.doubly_stochastic.step_rules import Move, StepLength, StepRule
-from bochner.solvers.initialization import best_constant, curvature, top_eigenvalue
-from bochner.solvers.solver import PredictionCache, Solver, SolverTags, State
+from bochner.solvers.solver import (
+    PredictionCache,
+    Solver,
+    SolverTags,
+    State,
+    best_constant,
+    curvature,
+    top_eigenvalue,
+)
 from bochner.validation import require, require_count
 
 BATCH_ROWS = 16_384

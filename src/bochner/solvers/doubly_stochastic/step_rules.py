@@ -13,7 +13,7 @@ from bochner.component import Component
 from bochner.compute.blas import single_blas
 from bochner.losses import Quadratic, Smooth
 from bochner.solvers.doubly_stochastic.block_view import BlockView
-from bochner.solvers.initialization import curvature
+from bochner.solvers.solver import curvature
 from bochner.validation import require_positive
 
 STEADY_STEPS = 256

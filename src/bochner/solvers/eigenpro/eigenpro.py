@@ -32,13 +32,13 @@ from bochner.solvers.eigenpro.spaces import (
     RowSpace,
     space_of,
 )
-from bochner.solvers.initialization import best_constant
 from bochner.solvers.solver import (
     PredictionCache,
     SamplingSolver,
     Solver,
     SolverTags,
     State,
+    best_constant,
     require_finite_basis,
 )
 from bochner.validation import require_at_most, require_count

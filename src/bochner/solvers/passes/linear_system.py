@@ -15,8 +15,13 @@ from bochner.data import Batch
 from bochner.features import Basis, BinningBasis, WhitenedBasis
 from bochner.problem import Expansion, Problem
 from bochner.records import Validated, require_sound
-from bochner.solvers.initialization import best_constant
-from bochner.solvers.solver import Solver, State, require_finite_basis, require_weights
+from bochner.solvers.solver import (
+    Solver,
+    State,
+    best_constant,
+    require_finite_basis,
+    require_weights,
+)
 from bochner.validation import require_positive
 
 BATCH_ROWS = 262_144  # long, since each batch touches all weights

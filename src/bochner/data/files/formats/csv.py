@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bochner.compute.pool import each_tile
-from bochner.compute.text.cells import Markers, codes
+from bochner.compute.text.cells import HARD, WHOLE, WRONG, Markers, codes, read_decimals
 from bochner.compute.text.csv import Records, fields
-from bochner.compute.text.decimal import HARD, WHOLE, WRONG, read_decimals
 from bochner.data.files.formats.blocks import BLOCK, Block, File, Input
 from bochner.data.files.formats.chunk import (
     BAD_SHOWN,

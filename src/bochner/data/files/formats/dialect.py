@@ -11,9 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.text.cells import Markers
+from bochner.compute.text.cells import WRONG, Markers, read_decimals
 from bochner.compute.text.csv import Records, fields, records
-from bochner.compute.text.decimal import WRONG, read_decimals
 from bochner.data.files.formats.blocks import Input
 from bochner.data.files.formats.chunk import UnreadableFile, quoted_cell, require_few_columns
 from bochner.data.files.formats.notation import TOLERATED, notation_message, other_numbers

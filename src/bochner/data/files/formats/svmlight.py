@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.text.cells import Markers
+from bochner.compute.text.cells import HARD, WHOLE, Markers, read_decimals
 from bochner.compute.text.csv import Records, records
-from bochner.compute.text.decimal import HARD, WHOLE, read_decimals
 from bochner.compute.text.svmlight import (
     BELOW_ONE,
     LARGEST,
