@@ -120,7 +120,7 @@ def test_what_is_known_of_the_rows_is_what_the_model_predicts(coordinates, avera
         by.predictions(problem, state, held_out, cache), expansion(whole.X), atol=1e-8
     )
     if averaging is None:
-        known = state.ledger.values[batch.index] * state.weights.scale + state.intercept
+        known = state.row_predictions.values[batch.index] * state.weights.scale + state.intercept
         np.testing.assert_allclose(known, expansion(batch.X), atol=1e-8)
     assert state.frequencies
 

@@ -175,7 +175,8 @@ def test_what_is_kept_does_not_grow_with_the_stream():
     def numbers():
         state = model._training.state
         return (
-            sum(change.values.size for change in state.ledger.changes) + state.weights.values.size
+            sum(change.values.size for change in state.row_predictions.changes)
+            + state.weights.values.size
         )
 
     sizes = []

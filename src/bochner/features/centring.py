@@ -13,8 +13,8 @@ from bochner.compute.pool import each_tile
 from bochner.data.transforms.scaling import weighted_mean
 from bochner.records import Validated, require_sound
 
-ROWS = 1024  # at a time
-MOST = 1 << 31  # columns, or functions of a basis
+CENTRED_ROWS = 1024  # at a time
+MOST_FUNCTIONS = 1 << 31  # columns, or functions of a basis
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Centring(Validated):
 
     def validate(self) -> None:
         """Check the number of columns, the centre and the dtype."""
-        require_sound(0 < self.n_columns < MOST, "its number of columns is impossible")
+        require_sound(0 < self.n_columns < MOST_FUNCTIONS, "its number of columns is impossible")
         fits = self.centre is None or self.centre.shape == (self.n_columns,)
         require_sound(fits, "its centre has another number of columns")
         require_sound(self.dtype in (np.float32, np.float64), "its dtype is not float32 or float64")
@@ -69,7 +69,7 @@ class Centring(Validated):
         def subtract(top: int, bottom: int) -> None:
             rows[top:bottom] = X[top:bottom] - centre
 
-        each_tile(subtract, len(X), ROWS)
+        each_tile(subtract, len(X), CENTRED_ROWS)
         return rows
 
 

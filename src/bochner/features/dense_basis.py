@@ -19,7 +19,7 @@ from bochner.features.basis import Basis, Code
 # A tile of 256 rows and 1,024 columns fills an L2 cache of 1 MiB. The last tile is padded to the
 # same height: BLAS uses other code for other heights, and the values at a row must not depend on
 # the other rows, not even in the last bit.
-ROWS = 256
+TILE_ROWS = 256
 BLOCK = 1024
 # Threads share pieces of PIECE functions if there are at most FEW_TILES tiles of rows.
 PIECE = 2 * BLOCK
@@ -68,7 +68,7 @@ class DenseBasis(Basis):
         out = np.empty(shape, code.dtype) if out is None else _checked(out, shape, code.dtype)
         for first, last in self.spans(start, start + shape[1]):
             place = out[:, first - start : last - start]
-            each_tile(partial(self._write, code, first, last, place), len(out), ROWS)
+            each_tile(partial(self._write, code, first, last, place), len(out), TILE_ROWS)
         return out
 
     def evaluate(self, code: Code, weights: NDArray[Any], start: int = 0) -> NDArray[Any]:
@@ -85,13 +85,13 @@ class DenseBasis(Basis):
         The order of the sums is the same for few rows and for many.
         """
         pieces = list(cuts(first, first + len(weights), PIECE))
-        tiles = -(-len(out) // ROWS)
+        tiles = -(-len(out) // TILE_ROWS)
         apart = tiles <= FEW_TILES and out.nbytes * len(pieces) <= MOST_APART
         parts = [np.empty(out.shape) for _ in pieces] if apart else [out]
 
         def work(number: int, _: int) -> None:
             tile, place = divmod(number, len(parts))
-            top, bottom = tile * ROWS, min(tile * ROWS + ROWS, len(out))
+            top, bottom = tile * TILE_ROWS, min(tile * TILE_ROWS + TILE_ROWS, len(out))
             rows = padded(code, top, bottom)
             for begin, end in pieces[place : place + 1] if apart else pieces:
                 part = np.zeros((bottom - top, out.shape[1]))
@@ -114,7 +114,7 @@ class DenseBasis(Basis):
         for first, last in self.spans(start, start + len(out)):
             shape = (last - first, G.shape[1])
             work = partial(self._projected, code, G, first, shape)
-            out[first - start : last - start] = sum_tiles(work, len(G), ROWS, shape)
+            out[first - start : last - start] = sum_tiles(work, len(G), TILE_ROWS, shape)
         return out
 
     def squares(self, code: Code, weight: NDArray[Any] | None, total: NDArray[Any]) -> None:
@@ -126,12 +126,12 @@ class DenseBasis(Basis):
             weights = padded(weight, top, bottom)
             return np.concatenate([weights @ np.square(block) for _, _, block in blocks])
 
-        total += sum_tiles(tile, code.shape[0], ROWS, (size,))
+        total += sum_tiles(tile, code.shape[0], TILE_ROWS, (size,))
 
     def _write(
         self, code: Code, first: int, last: int, out: NDArray[Any], top: int, bottom: int
     ) -> None:
-        if bottom - top == ROWS and out.flags.c_contiguous:
+        if bottom - top == TILE_ROWS and out.flags.c_contiguous:
             self.fill(code[top:bottom], first, last, out[top:bottom])
             return
         for begin, end, block in self.blocks(padded(code, top, bottom), first, last):
@@ -154,7 +154,7 @@ class DenseBasis(Basis):
         self, tile: Code, begin: int, end: int, weights: NDArray[Any], out: NDArray[np.float64]
     ) -> None:
         """Add the products of a tile's rows with the weights, (outputs, functions), of a block."""
-        block = np.empty((ROWS, end - begin), tile.dtype)
+        block = np.empty((TILE_ROWS, end - begin), tile.dtype)
         self.fill(tile, begin, end, block)
         add_row_products(block, np.arange(len(out)), 0, weights, out)
 
@@ -189,14 +189,14 @@ def cuts(start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:
 def padded(rows: Any, top: int, bottom: int) -> Any:
     """Return the rows top, ..., bottom - 1, followed by zeros up to the height of a tile."""
     tile = rows[top:bottom]
-    if bottom - top == ROWS:
+    if bottom - top == TILE_ROWS:
         return tile
     if isinstance(tile, NumberedRows):
-        return tile.padded(ROWS)
+        return tile.padded(TILE_ROWS)
     if sp.issparse(tile):
-        below = sp.csr_array((ROWS - bottom + top, tile.shape[1]), dtype=tile.dtype)
+        below = sp.csr_array((TILE_ROWS - bottom + top, tile.shape[1]), dtype=tile.dtype)
         return sp.vstack([tile, below], "csr")
-    full = np.zeros((ROWS, *tile.shape[1:]), tile.dtype)
+    full = np.zeros((TILE_ROWS, *tile.shape[1:]), tile.dtype)
     full[: bottom - top] = tile
     return full
 

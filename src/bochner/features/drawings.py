@@ -32,9 +32,9 @@ from bochner.kernels.kernel import parts
 from bochner.kernels.rows import dense, fill_product
 
 PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model
-LARGEST = 1024  # frequencies of a unit
+LARGEST_UNIT = 1024  # frequencies of a unit
 FEW_COLUMNS = 3
-LEAST = 64  # columns of a block: random signs of fewer are too far from uniform directions
+LEAST_BLOCK = 64  # columns of a block: random signs of fewer are too far from uniform directions
 
 
 class Drawing(Component, ABC, family="drawing"):
@@ -127,7 +127,7 @@ class Orthogonal(MatrixDrawing, name="orthogonal"):
 
     def pairs(self, n_columns: int) -> int:
         """Return the next power of two from the number of columns on, within bounds."""
-        return min(LARGEST, max(PAIRS, power_of_two(n_columns)))
+        return min(LARGEST_UNIT, max(PAIRS, power_of_two(n_columns)))
 
     def takes(self, kernel: ShiftInvariant) -> bool:
         """Whether all parts of the kernel are mixtures of Gaussians, or can be drawn like these."""
@@ -202,7 +202,7 @@ class HadamardDrawing(Drawing):
 
     def together(self, n_columns: int) -> int:
         """Return the frequencies of a block."""
-        return max(LEAST, power_of_two(n_columns))
+        return max(LEAST_BLOCK, power_of_two(n_columns))
 
     def takes(self, kernel: ShiftInvariant) -> bool:
         """Whether the kernel has scales."""

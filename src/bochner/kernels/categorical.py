@@ -19,7 +19,7 @@ from bochner.kernels.rows import Array, Rows
 from bochner.validation import is_number
 from bochner.wording import AdvisedError
 
-LARGEST = 2**20
+LARGEST_CODE = 2**20
 
 
 class Categorical(ShiftInvariant):
@@ -49,10 +49,10 @@ class Categorical(ShiftInvariant):
     def require(self, X: Rows) -> None:
         """Raise a ValueError if a number is not an integer, or above 2^20."""
         values = X.data if sp.issparse(X) else X
-        if np.abs(values).max(initial=0) > LARGEST:
+        if np.abs(values).max(initial=0) > LARGEST_CODE:
             raise AdvisedError(
                 f"{type(self).__name__} compares categories, which must be whole numbers up to "
-                f"{LARGEST:,}; got {values.flat[np.abs(values).argmax()]:,.0f}.",
+                f"{LARGEST_CODE:,}; got {values.flat[np.abs(values).argmax()]:,.0f}.",
                 "Number them from 0 on (OrdinalEncoder), or give text in a data frame.",
                 "Name the columns of categories by categorical=['...'], or choose another kernel.",
             )

@@ -19,7 +19,7 @@ from bochner.kernels.prepared import PreparedKernel
 from bochner.kernels.rows import Array, Rows, checked_rows, checked_values, dense, tiles
 from bochner.validation import require_count
 
-ROWS = 512  # for which a function is called at once
+CALLED_ROWS = 512  # for which a function is called at once
 BLOCK = 32  # rows whose k(a, a) is taken from a matrix of all their pairs
 SIZE = 16_384  # frequencies of the Monte Carlo mean
 PIECE = 1024  # of them at a time
@@ -69,9 +69,9 @@ class FunctionKernel(Kernel):
             )
 
     def matrix(self, A: Rows, B: Rows) -> Array:
-        """Return k(A, B), of at most `ROWS` rows of `A` at a time."""
+        """Return k(A, B), of at most `CALLED_ROWS` rows of `A` at a time."""
         K = np.empty((A.shape[0], B.shape[0]), A.dtype)
-        for rows in tiles(A.shape[0], ROWS):
+        for rows in tiles(A.shape[0], CALLED_ROWS):
             K[rows] = self.tile(A[rows], B)
         return K
 
@@ -338,7 +338,7 @@ class RandomProcess(Kernel):
     def values(self, omega: Any, X: Rows) -> NDArray[np.float64]:
         """Return phi of a unit of draws at rows, (rows, UNIT), to the precision of the rows."""
         parts = [np.empty((0, UNIT))]
-        for rows in tiles(X.shape[0], ROWS):
+        for rows in tiles(X.shape[0], CALLED_ROWS):
             some = dense(X[rows])
             with _one_process_at_a_time:
                 values = np.asarray(self.function(omega, some))

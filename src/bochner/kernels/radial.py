@@ -31,7 +31,7 @@ MULTIPLIER = 0.5
 # Rows are divided by a power of two if the bandwidth is beyond 2^32 or below 2^-32: squares of such
 # distances overflow or vanish in single precision. The division rounds nothing.
 TYPICAL = 32
-LARGEST = 100.5  # for larger nu it is nearly the Gaussian kernel
+LARGEST_NU = 100.5  # for larger nu it is nearly the Gaussian kernel
 SINGLE = 10  # the largest degree whose coefficients single precision can represent
 # By item size: beyond these z, exp(-z) is 0 and the powers of z may overflow.
 FARTHEST = {4: 88.0, 8: 709.0}
@@ -293,9 +293,9 @@ class Matern(NormalMixture, name="matern"):
     def check(self) -> None:
         """Raise a ValueError unless all parameters can be used."""
         super().check()
-        if not (is_number(self.nu) and 0 < self.nu <= LARGEST and 2 * self.nu % 2 == 1):
+        if not (is_number(self.nu) and 0 < self.nu <= LARGEST_NU and 2 * self.nu % 2 == 1):
             raise ValueError(
-                f"The nu of Matern must be 0.5, 1.5, 2.5, ... or at most {LARGEST}; got "
+                f"The nu of Matern must be 0.5, 1.5, 2.5, ... or at most {LARGEST_NU}; got "
                 f"{self.nu!r}. Take the nearest of these, or Gaussian, the limit of large nu."
             )
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bochner.losses.loss import Array, Margin, Offset, Smooth, row_sums
 
-LARGEST = 6.0  # logarithm of the ratio beyond which a parabola replaces the exponential
+LARGEST_LOGARITHM = 6.0  # logarithm of the ratio beyond which a parabola replaces the exponential
 
 
 @dataclass
@@ -79,7 +79,7 @@ class DensityDual(Smooth, Margin):
     array([-0.5,  1. ])
     """
 
-    curvature_bound = exp(LARGEST)
+    curvature_bound = exp(LARGEST_LOGARITHM)
     bound_is_far = True
 
     def value(self, y: Array, f: Array) -> Array:
@@ -97,8 +97,8 @@ class DensityDual(Smooth, Margin):
 
 
 def _capped(f: Array) -> Array:
-    return np.exp(np.minimum(f, LARGEST))  # type: ignore[no-any-return]
+    return np.exp(np.minimum(f, LARGEST_LOGARITHM))  # type: ignore[no-any-return]
 
 
 def _beyond(f: Array) -> Array:
-    return np.maximum(f - LARGEST, 0)  # type: ignore[no-any-return]
+    return np.maximum(f - LARGEST_LOGARITHM, 0)  # type: ignore[no-any-return]

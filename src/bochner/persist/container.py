@@ -22,7 +22,7 @@ KEY = "bochner"  # of the text in the metadata
 LONGEST_HEADER = 1 << 25
 MOST_NODES = 1 << 19  # of JSON; each takes up to a hundred bytes of memory
 MOST_DIMENSIONS = 32
-LARGEST = 1 << 62  # NumPy refuses arrays of more bytes, even if a dimension is 0
+LARGEST_ARRAY = 1 << 62  # NumPy refuses arrays of more bytes, even if a dimension is 0
 BLANK = "0" * 64  # stands for the digest while it is computed
 READ_BYTES = 1 << 24  # at a time
 
@@ -232,7 +232,7 @@ def _entry(name: str, given: Any) -> ArrayEntry:
         raise invalid
     if prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
         raise ModelFileError(f"The shape of the array {name[:80]!r} is not that of its bytes.")
-    if prod(count or 1 for count in shape) * dtype.itemsize > LARGEST:  # of an empty array
+    if prod(count or 1 for count in shape) * dtype.itemsize > LARGEST_ARRAY:  # of an empty array
         raise invalid
     return ArrayEntry(name, dtype, tuple(shape), *offsets)
 
@@ -242,5 +242,5 @@ def _are_counts(numbers: Any) -> bool:
     return (
         isinstance(numbers, list)
         and len(numbers) <= MOST_DIMENSIONS
-        and all(type(number) is int and 0 <= number <= LARGEST for number in numbers)
+        and all(type(number) is int and 0 <= number <= LARGEST_ARRAY for number in numbers)
     )

@@ -136,10 +136,12 @@ OLD_FIELDS = {
     "solvers.Constant": {"mass": "weight_sum"},
     "solvers.Descent": {"mass": "total_weight"},
     "solvers.DirectState": {"mass": "row_weights"},
+    "solvers.DoublyStochasticState": {"ledger": "row_predictions"},
     "solvers.FittedRows": {"mass": "total_weight"},
     "solvers.SMOState": {"mass": "row_weights"},
     "solvers.SmoothedRows": {"mass": "total_weight"},
     "solvers.SquaredRows": {"mass": "total_weight", "masses": "bin_weights"},
+    "solvers.Temporary": {"reach": "at_centers"},
     "solvers.Trial": {"mass": "total_weight"},
     "training.Training": {
         "forgotten": "rows_dropped",

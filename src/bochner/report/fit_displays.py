@@ -19,7 +19,7 @@ MOST_POINTS = 240  # of a learning curve
 Quantity = Literal["seconds", "rows", "step", "pass_"]
 LABELS = {"seconds": "seconds", "rows": "rows seen", "step": "steps", "pass_": "passes"}
 MOST_LINES = 10  # of iteration numbers, one for each target
-LEAST, HEADROOM = 0.5, 20.0  # the lowest number of iterations, and the room for the legend on top
+LEAST_ITERATIONS, HEADROOM = 0.5, 20.0  # the lower end of the axis; room for the legend on top
 PLAIN, PRECONDITIONED = "#c44e52", "#2a6fbb"
 MOST_BARS = 20  # of relevant columns
 
@@ -361,7 +361,7 @@ class IterationBoundDisplay:
         ax.axvline(k + 0.5, ymax=0.78, color="0.4", linestyle=":", linewidth=1)
         ax.annotate(" k", (k + 0.5, 0.02), xycoords=("data", "axes fraction"), color="0.4")
         ax.set(yscale="log", xlim=(1, max(len(bound.values), 2)))
-        ax.set_ylim(LEAST, HEADROOM * max(bound.plain.max(), 1.0))
+        ax.set_ylim(LEAST_ITERATIONS, HEADROOM * max(bound.plain.max(), 1.0))
         ax.set_xlabel("eigendirection, in the order of eigenvalues")
         ax.set_ylabel(f"iterations to come within {bound.epsilon:g}")
         ax.grid(color="0.9", linewidth=0.6)

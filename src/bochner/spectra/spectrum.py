@@ -15,7 +15,7 @@ from bochner.compute.linear_algebra.products import gram, product, transposed_pr
 from bochner.compute.random.counter_based import Random
 from bochner.records import Validated, require_sound
 
-LEAST = 100  # rounding errors: a shorter column has no direction
+LEAST_LENGTH = 100  # rounding errors: a shorter column has no direction
 # Blocks of an eighth of the requested pairs, and 3 columns for each pair plus 48, leave residuals
 # below a hundredth of the eigenvalues on kernel matrices of many kinds.
 SHARE, NARROWEST = 8, 16
@@ -24,7 +24,7 @@ FLOOR = 1e-7  # of the largest eigenvalue: smaller ones are dropped
 ACCURACY = 1e-2  # of an eigenvalue: the residual that its pair may have
 ORTHOGONALITY = 1e-4
 DENSE = 1024  # up to this side a decomposition takes a tenth of a second and is exact
-MOST = 0.4  # of all directions: if iteration needs more, a decomposition is faster
+MOST_ITERATED = 0.4  # of all directions: if iteration needs more, a decomposition is faster
 
 
 class EigenPairs(NamedTuple):
@@ -167,7 +167,7 @@ def _beyond(known: NDArray[Any], image: NDArray[Any], rng: Random) -> NDArray[An
     Random columns replace those of which only rounding errors are left, once the rank is reached.
     """
     block = image.astype(known.dtype)
-    least = LEAST * np.finfo(block.dtype).eps * np.linalg.norm(block, axis=0)
+    least = LEAST_LENGTH * np.finfo(block.dtype).eps * np.linalg.norm(block, axis=0)
     block, R = factors(_without(known, block))
     empty = np.abs(np.diagonal(R)) <= least
     if empty.any():
@@ -286,7 +286,7 @@ def _spectrum(operator: Operator, count: int, rng: Random) -> Spectrum:
 def _pairs(operator: Operator, count: int, rng: Random, effort: int) -> EigenPairs:
     """Return the top pairs, by iteration if that is less work than a decomposition."""
     width, steps = block_shape(count, effort)
-    if operator.rank <= DENSE or steps * width > MOST * operator.rank:
+    if operator.rank <= DENSE or steps * width > MOST_ITERATED * operator.rank:
         return operator.exact(count)
     return krylov(operator, (width, steps), count, rng)
 

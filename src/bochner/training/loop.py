@@ -184,7 +184,7 @@ class TrainingRun:
         return reason or (END_OF_STREAM if self.source.once else self.stop(self._progress()))
 
     def _evaluate_and_notify(self) -> Reason | None:
-        """Evaluate the held-out rows; callbacks hear of the batch or pass once that is done."""
+        """Evaluate the held-out rows, then call the callbacks about the batch or pass."""
         reason = self._evaluate_held_out()
         if reason is None:
             self._notify(self._progress())
@@ -239,15 +239,9 @@ class TrainingRun:
         held_out, training = self.held_out, self.training
         if held_out is None or held_out.y is None:
             return None
-        before = (
-            PredictionCache()
-            if training.prediction_cache is None
-            else training.prediction_cache.copied()
-        )
-        training.prediction_cache, training.unevaluated = (
-            training.prediction_cache or PredictionCache(),
-            True,
-        )
+        cache = training.prediction_cache or PredictionCache()
+        before = cache.copied()
+        training.prediction_cache, training.unevaluated = cache, True
         reason = self._attempt("evaluate", partial(self._evaluate, held_out))
         if reason is not None:
             training.prediction_cache = before

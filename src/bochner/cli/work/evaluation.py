@@ -17,7 +17,7 @@ from bochner import (
 from bochner.data import Batch, DataSource, as_source
 from bochner.report import LabelPredictions, NumberPredictions, QuantilePredictions
 
-ROWS = 65_536  # at a time
+READ_ROWS = 65_536  # at a time
 MOST_PROBABILITIES = 20_000_000  # stored for calibration and the log loss
 
 
@@ -34,7 +34,7 @@ def evaluate_model(model: Any, source: DataSource) -> EvaluationResult:
     """Return predictions and scores on a source with targets."""
     if isinstance(model, KernelNoveltyDetector):
         return _novelty(model, source)
-    parts = [_predicted(model, batch) for batch in source.batches(ROWS)]
+    parts = [_predicted(model, batch) for batch in source.batches(READ_ROWS)]
     if not parts:
         raise ValueError("There are no rows to test the model on.")
     columns = {name: _joined([part[name] for part in parts]) for name in parts[0]}
@@ -85,7 +85,7 @@ def _novelty(model: Any, source: DataSource) -> EvaluationResult:
     """
     from sklearn.metrics import roc_auc_score
 
-    parts = [(model.decision_function(as_source(b.X)), b.y) for b in source.batches(ROWS)]
+    parts = [(model.decision_function(as_source(b.X)), b.y) for b in source.batches(READ_ROWS)]
     decision = np.concatenate([part[0] for part in parts])
     scores = {"share outside": float(np.mean(decision < 0))}
     truth = _joined([part[1] for part in parts])

@@ -24,7 +24,7 @@ from bochner.data.files.formats.chunk import quoted
 from bochner.wording import amount, did_you_mean, duration
 
 MOST_CLASSES = 50  # integer targets with more values mean regression
-ROWS = 65_536  # in a batch
+READ_ROWS = 65_536  # in a batch
 READY = "Preparing: scales, features, held-out rows ..."
 FEWEST_ROWS_A_LABEL = 2
 # A resumed fit may change these parameters: they limit resources and do not define the model.
@@ -90,7 +90,7 @@ def _suitable(task: Task, source: FileSource) -> Task:
 def _distinct(source: FileSource) -> int:
     """Return the number of distinct targets, or a number above MOST_CLASSES."""
     found: set[Any] = set()
-    for batch in source.batches(ROWS):
+    for batch in source.batches(READ_ROWS):
         found.update(np.unique(np.asarray(batch.y)).tolist())
         if len(found) > MOST_CLASSES:
             break

@@ -15,11 +15,11 @@ from bochner.compute.pool import each_tile
 
 Array = NDArray[Any]
 BLOCK = 256  # columns of a panel, whose diagonal block one thread factorises
-ROWS = 256  # of a tile of a panel from which a product is subtracted
+TILE_ROWS = 256  # of a tile of a panel from which a product is subtracted
 DIVIDED_ROWS = 512  # of a tile that is solved for; each copies the factor
 SIDE = 512  # of a square tile of a product
 FEWEST = 64  # fewest rows of a tile that are worth a thread
-LARGEST = 1e3  # jitter, in units of the mean of the diagonal
+LARGEST_JITTER = 1e3  # jitter, in units of the mean of the diagonal
 
 
 def cholesky(A: Array) -> Array:
@@ -31,7 +31,7 @@ def cholesky(A: Array) -> Array:
     """
     for begin, end in _blocks(len(A)):
         square, below = A[begin:end, begin:end], A[end:, begin:end]
-        each_tile(partial(_subtract, A[begin:], begin, len(square)), len(A) - begin, ROWS)
+        each_tile(partial(_subtract, A[begin:], begin, len(square)), len(A) - begin, TILE_ROWS)
         with single_blas():
             _factorize(square)
         each_tile(partial(_divide_rows, square, below), len(below), DIVIDED_ROWS)
@@ -46,7 +46,7 @@ def jittered_cholesky(A: Array, jitter: float, least: float | None = None) -> tu
     """
     diagonal = A.diagonal().copy()
     mean = float(diagonal.mean()) if len(A) else 0.0
-    while jitter <= LARGEST:
+    while jitter <= LARGEST_JITTER:
         np.einsum("ii->i", A)[:] = diagonal + jitter * mean
         try:
             return _cleared(cholesky(A)), jitter

@@ -13,7 +13,7 @@ from bochner.compute.pool import each_tile, sum_tiles
 Array = NDArray[Any]
 COLUMNS = 64  # summed at once, a multiple of 4
 WIDTH = 512  # rows of B at once: a block, 128 kB in float32, fits into the cache
-ROWS = 64  # of a tile
+TILE_ROWS = 64  # of a tile
 ZERO = np.float32(0)
 ABSOLUTE, SQUARED, UNEQUAL = range(3)  # |a - b|, (a - b)^2, and 1 where a and b differ
 
@@ -96,7 +96,7 @@ def weighted_differences(kind: int, A: Array, B: Array, weights: Array) -> Array
     def fill(start: int, stop: int) -> None:
         _weighted(kind, rows[start:stop], columns, factors, out[start:stop])
 
-    each_tile(fill, len(A), ROWS)
+    each_tile(fill, len(A), TILE_ROWS)
     return out
 
 
@@ -110,7 +110,7 @@ def difference_sums(kind: int, M: Array, A: Array, B: Array) -> NDArray[np.float
         _column_sums(kind, factors[start:stop], rows[start:stop], columns, sums)
         return np.asarray(sums.sum(axis=1, dtype=np.float64))
 
-    return sum_tiles(part, len(A), ROWS, (A.shape[1],))
+    return sum_tiles(part, len(A), TILE_ROWS, (A.shape[1],))
 
 
 # The inner loops run over the rows of B, which are contiguous, so that LLVM vectorises them.

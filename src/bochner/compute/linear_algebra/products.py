@@ -15,7 +15,7 @@ Array = NDArray[Any]
 SIDE = 256  # of a square tile of the result
 FEW = 64  # columns of A for a tile
 NARROW, TILE = 16, 512  # most columns of a narrow B; rows of a tile then
-ROWS = 1024  # summed in the precision of the arrays; such sums are added in float64
+SUMMED_ROWS = 1024  # summed in the precision of the arrays; such sums are added in float64
 
 
 def gram(A: Array) -> NDArray[np.float64]:
@@ -63,7 +63,7 @@ def product(A: Array, B: Array) -> NDArray[np.float64]:
         else:
             out[start:stop] = A[start:stop] @ B
 
-    each_tile(fill, len(A), TILE if narrow else ROWS)
+    each_tile(fill, len(A), TILE if narrow else SUMMED_ROWS)
     return out
 
 
@@ -82,8 +82,8 @@ def _columns(A: Array, B: Array, start: int, stop: int) -> Array:
 def _summed(A: Array, B: Array) -> NDArray[np.float64]:
     """Return A'B."""
     total = np.zeros((A.shape[1], B.shape[1]))
-    for start in range(0, len(A), ROWS):
-        total += A[start : start + ROWS].T @ B[start : start + ROWS]
+    for start in range(0, len(A), SUMMED_ROWS):
+        total += A[start : start + SUMMED_ROWS].T @ B[start : start + SUMMED_ROWS]
     return total
 
 

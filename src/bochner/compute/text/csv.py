@@ -14,7 +14,7 @@ from bochner.compute.compiled import compiled
 from bochner.compute.pool import each_tile
 
 TILE = 1 << 18  # bytes of a tile: its results fit into the L2 cache
-REACH = 1 << 14  # bytes searched for a line end at once
+SEARCHED = 1 << 14  # bytes searched for a line end at once
 NEWLINE, RETURN, QUOTE = 10, 13, ord('"')
 
 
@@ -70,8 +70,8 @@ def _line_edges(text: NDArray[np.uint8]) -> list[int]:
     while edges[-1] + TILE < len(text):
         place, found = edges[-1] + TILE, 0
         while found == 0 and place < len(text):
-            found = text[place : place + REACH].tobytes().find(b"\n") + 1
-            place += found or REACH
+            found = text[place : place + SEARCHED].tobytes().find(b"\n") + 1
+            place += found or SEARCHED
         edges.append(min(place, len(text)))
     return edges if edges[-1] == len(text) > 0 else [*edges, len(text)]
 

@@ -12,7 +12,8 @@ from bochner.compute.text.csv import Records
 
 EMPTY, ROW = 0, 1  # the content of a line: nothing (a comment), a row, or an error:
 NO_PAIR, NOT_INCREASING, TOO_LARGE, BELOW_ONE = -1, -2, -3, -4
-LARGEST = 1 << 24  # columns: each has a name, and one malformed line must not exhaust the memory
+# Each column has a name, and one malformed line must not exhaust the memory.
+LARGEST_COLUMN = 1 << 24
 LEAST_PAIR = 3  # bytes of "1:" and a blank
 
 BLANK, TAB, COMMENT, COLON, ZERO = (ord(sign) for sign in " \t#:0")
@@ -99,7 +100,7 @@ def _index(text, at, end):  # type: ignore[no-untyped-def]
         digit = np.uint8(text[np.uint32(at)] - np.uint8(ZERO))
         if digit > 9:
             break
-        index = min(index * 10 + np.int64(digit), np.int64(LARGEST) + 1)
+        index = min(index * 10 + np.int64(digit), np.int64(LARGEST_COLUMN) + 1)
         at += 1
     return index, at
 
@@ -129,7 +130,7 @@ def _pairs(text, starts, stops, least, held, places, label, ends, indices, value
             index, at = _index(text, at, end)
             if at in (token, end) or text[np.uint32(at)] != COLON:
                 state = NO_PAIR
-            elif index > LARGEST:
+            elif index > LARGEST_COLUMN:
                 state = TOO_LARGE
             elif index < least:
                 state = BELOW_ONE

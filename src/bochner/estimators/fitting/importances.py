@@ -16,7 +16,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data import DataSource
 from bochner.estimators.inputs.validation import InputValidation, ValidatedRows
 
-ROWS, LEAST_ROWS = 256, 8
+REFERENCE_ROWS, LEAST_ROWS = 256, 8
 MOST_NUMBERS = 1 << 20  # of dense rows that are kept
 MOST_CHANGES = 8_192  # rows at which a function is evaluated, unless these are of the least rows
 BLOCK_NUMBERS = 1 << 22  # of changed rows at a time
@@ -43,8 +43,8 @@ class ReferenceRows:
         """Return rows of positive weight that represent a source."""
         first = source.sample(1).X
         dense = not sp.issparse(first)
-        most = MOST_NUMBERS // max(first.shape[1], 1) if dense else ROWS
-        batch = source.sample(int(np.clip(most, LEAST_ROWS, ROWS)))
+        most = MOST_NUMBERS // max(first.shape[1], 1) if dense else REFERENCE_ROWS
+        batch = source.sample(int(np.clip(most, LEAST_ROWS, REFERENCE_ROWS)))
         batch = batch[batch.weights > 0]
         order = Random(0).permutation(len(batch))
         return cls(batch.X.tocsr()[order] if sp.issparse(batch.X) else batch.X[order])
@@ -185,7 +185,7 @@ class ColumnImportances(InputValidation):
         known: ReferenceRows | None = self.__dict__.pop("_reference", None)
         if known is None or not continues:
             return ReferenceRows.of(source)
-        return known if len(known) >= ROWS else known.joined(ReferenceRows.of(source))
+        return known if len(known) >= REFERENCE_ROWS else known.joined(ReferenceRows.of(source))
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())

@@ -14,7 +14,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource
 from bochner.estimators.inputs.tables import numeric_rows
 from bochner.estimators.inputs.validation import unchanged_on_error
-from bochner.features.dense_basis import ROWS, padded
+from bochner.features.dense_basis import TILE_ROWS, padded
 from bochner.spectra import Spectrum, singular
 from bochner.validation import require, require_count, require_jobs, require_positive, seed_of
 
@@ -133,7 +133,7 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             out[top:bottom] = (tile - (tile @ E) @ shrunk)[: bottom - top]
 
         with threads(self.n_jobs):
-            each_tile(fill, len(X), ROWS)
+            each_tile(fill, len(X), TILE_ROWS)
         return out
 
     @property

@@ -22,7 +22,7 @@ from bochner.compute.bins.fingerprints import (
 from bochner.compute.bins.sums import gather, scatter, tally
 from bochner.compute.pool import each_tile
 from bochner.features.basis import Basis, GrowingBasis
-from bochner.features.centring import MOST, checked_columns
+from bochner.features.centring import MOST_FUNCTIONS, checked_columns
 from bochner.records import Validated, require_sound
 from bochner.wording import AdvisedError
 
@@ -83,7 +83,7 @@ class BinningBasis(GrowingBasis):
         for grid in self.grids:
             equal = grid.inverse.shape == grid.shift.shape == grid.multiplier.shape == columns
             require_sound(equal, "its grids differ in columns")
-        require_sound(self.n_columns > 0 and self.size < MOST, "its size is impossible")
+        require_sound(self.n_columns > 0 and self.size < MOST_FUNCTIONS, "its size is impossible")
 
     @property
     def size(self) -> int:  # type: ignore[override]

@@ -17,9 +17,9 @@ from bochner.compute.memory import memory_budget
 from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
 from bochner.features.centers.kernel_matrix import RowCache, kernel_matrix
-from bochner.features.centring import MOST, Centring
+from bochner.features.centring import MOST_FUNCTIONS, Centring
 from bochner.features.codes.kept_columns import KernelRows
-from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts
+from bochner.features.dense_basis import BLOCK, TILE_ROWS, DenseBasis, cuts
 from bochner.kernels import Kernel, PreparedKernel
 from bochner.kernels.rows import dense
 from bochner.records import require_sound
@@ -66,7 +66,7 @@ class KernelBasis(DenseBasis):
         """
         if self.dtype == np.float64 or self.n_centers == 0:
             return False
-        numbers = np.unique(np.linspace(0, self.n_centers - 1, ROWS).astype(np.int64))
+        numbers = np.unique(np.linspace(0, self.n_centers - 1, TILE_ROWS).astype(np.int64))
         single, double = (
             basis.evaluate(basis.code_of_centers(numbers), weights).astype(np.float64)
             for basis in (self, self.in_double())
@@ -132,7 +132,7 @@ class CenterBasis(KernelBasis):
         fits = centers.shape[1] == self.centring.n_columns
         require_sound(fits, "its centres have another number of columns")
         self._validate_count()
-        require_sound(0 < self.size < MOST and self.memory >= 0, "its size is impossible")
+        require_sound(0 < self.size < MOST_FUNCTIONS and self.memory >= 0, "its size is impossible")
         require_sound(not self.is_of_rows or index is not None, "its centres have no row numbers")
         if index is not None:
             numbers = index.shape == (self.size,) and index.dtype == np.int64
@@ -189,11 +189,11 @@ class CenterBasis(KernelBasis):
 
         def write(number: int, _: int) -> None:
             tile, place = divmod(number, len(pieces))
-            (begin, end), top = pieces[place], tile * ROWS
+            (begin, end), top = pieces[place], tile * TILE_ROWS
             part = values[:, begin - start : end - start]
-            self._write(code, begin, end, part, top, min(top + ROWS, rows))
+            self._write(code, begin, end, part, top, min(top + TILE_ROWS, rows))
 
-        each_tile(write, len(pieces) * -(-rows // ROWS), 1)
+        each_tile(write, len(pieces) * -(-rows // TILE_ROWS), 1)
         return values
 
     def project(
@@ -209,9 +209,9 @@ class CenterBasis(KernelBasis):
         def fill(place: int, _: int) -> None:
             begin, end = pieces[place]
             total = np.zeros((end - begin, G.shape[1]))
-            for top in range(0, len(values), ROWS):
+            for top in range(0, len(values), TILE_ROWS):
                 part = np.zeros((G.shape[1], end - begin), self.dtype)
-                rows = slice(top, top + ROWS)
+                rows = slice(top, top + TILE_ROWS)
                 add_column_products(code.matrix, code.numbers[rows], begin, values[rows], part)
                 total += part.T
             out[begin - start : end - start] = total

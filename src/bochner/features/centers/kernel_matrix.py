@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bochner.compute.compiled import compiled
 from bochner.compute.linear_algebra.products import add_column_products
 from bochner.compute.pool import each_tile
-from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, padded
+from bochner.features.dense_basis import BLOCK, TILE_ROWS, DenseBasis, padded
 
 COLUMNS, ODD = 32, 8
 ENTRY = 8  # bytes of a value
@@ -23,13 +23,13 @@ def kernel_matrix(basis: DenseBasis, centers: Any) -> NDArray[Any]:
     """
     size = basis.end(None)
     matrix = np.empty((size, size), basis.dtype)
-    tops = range(0, size, ROWS)
+    tops = range(0, size, TILE_ROWS)
     tiles = [(top, begin) for top in tops for begin in range(top // BLOCK * BLOCK, size, BLOCK)]
 
     def fill(number: int, _: int) -> None:
         top, begin = tiles[number]
-        bottom, end = min(top + ROWS, size), min(begin + BLOCK, size)
-        tile = np.empty((ROWS, end - begin), basis.dtype)
+        bottom, end = min(top + TILE_ROWS, size), min(begin + BLOCK, size)
+        tile = np.empty((TILE_ROWS, end - begin), basis.dtype)
         basis.fill(padded(centers, top, bottom), begin, end, tile)
         matrix[top:bottom, begin:end] = tile[: bottom - top]
         if begin > top // BLOCK * BLOCK:

@@ -20,7 +20,7 @@ from bochner.compute.pool import each_tile, sum_tiles
 from bochner.features.basis import Basis, TransformedBasis, WrappedBasis
 from bochner.features.centers.center_basis import CenterBasis
 from bochner.features.codes.kept_columns import TabulatedBasis, with_kept_columns
-from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, cuts, padded
+from bochner.features.dense_basis import BLOCK, TILE_ROWS, DenseBasis, cuts, padded
 from bochner.kernels import Precomputed
 from bochner.records import require_sound
 
@@ -101,7 +101,7 @@ class WhitenedBasis(WrappedBasis, TransformedBasis):
                 some = np.ascontiguousarray(transposed[:, begin:end])
                 add_row_products(matrix, numbers, start, some, out[top:bottom])
 
-        each_tile(add, len(out), ROWS)
+        each_tile(add, len(out), TILE_ROWS)
         return out
 
     def columns(self, code: Any) -> NDArray[np.float64]:
@@ -128,7 +128,7 @@ class WhitenedBasis(WrappedBasis, TransformedBasis):
                 out[begin:end] = some.T
             return out
 
-        total = sum_tiles(part, len(G), ROWS, shape)
+        total = sum_tiles(part, len(G), TILE_ROWS, shape)
         return solve_lower(self.lower, total)[start : self.end(stop)]
 
     def _single(
@@ -151,7 +151,7 @@ class WhitenedBasis(WrappedBasis, TransformedBasis):
         Where k(Z, Z) is all but singular the coefficients L^-T w are large and cancel; sums in
         single precision would leave more of the rounding than of the function.
         """
-        space = np.empty((ROWS, WIDTH))
+        space = np.empty((TILE_ROWS, WIDTH))
         for first, last, block in self.inner.blocks(padded(code, top, bottom), 0, self.size):
             for begin, end in cuts(first, last, WIDTH):
                 part = space[:, : end - begin]
@@ -161,7 +161,7 @@ class WhitenedBasis(WrappedBasis, TransformedBasis):
     def squares(self, code: Any, weight: NDArray[Any] | None, total: NDArray[Any]) -> None:
         """Add sum_i weight_i phi_j(x_i)^2; each row takes as long as a product with L."""
         weight = np.ones(code.shape[0]) if weight is None else weight
-        for top, bottom in cuts(0, code.shape[0], ROWS):
+        for top, bottom in cuts(0, code.shape[0], TILE_ROWS):
             columns = self.columns(code[top:bottom])
             total += np.einsum("ij,ij,i->j", columns, columns, weight[top:bottom])
 
@@ -175,7 +175,7 @@ class WhitenedBasis(WrappedBasis, TransformedBasis):
         def multiply(top: int, bottom: int) -> None:
             out[top:bottom] = lower[top:, top:bottom].T @ plain[top:]
 
-        each_tile(multiply, self.size, ROWS)
+        each_tile(multiply, self.size, TILE_ROWS)
         return out
 
     def prediction_weights(self, weights: NDArray[Any]) -> NDArray[np.float64]:

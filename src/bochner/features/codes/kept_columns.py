@@ -15,8 +15,8 @@ from bochner.compute.linear_algebra.products import add_row_products
 from bochner.compute.pool import each_tile
 from bochner.data.batch import Batch
 from bochner.features.basis import Basis, WrappedBasis
-from bochner.features.centring import MOST
-from bochner.features.dense_basis import BLOCK, ROWS, DenseBasis, NumberedRows, cuts, padded
+from bochner.features.centring import MOST_FUNCTIONS
+from bochner.features.dense_basis import BLOCK, TILE_ROWS, DenseBasis, NumberedRows, cuts, padded
 from bochner.records import require_sound
 
 
@@ -85,7 +85,7 @@ class TabulatedBasis(WrappedBasis, DenseBasis):
         code = self.inner.encode(X)
         out = np.empty((code.shape[0], self.size), code.dtype)
         for first, last in self.inner.spans(0, self.size):
-            each_tile(partial(self._keep, code, first, last, out), len(out), ROWS)
+            each_tile(partial(self._keep, code, first, last, out), len(out), TILE_ROWS)
         return out
 
     def fill(self, code: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None:
@@ -142,7 +142,7 @@ class RememberedBasis(WrappedBasis, DenseBasis):
 
     def validate(self) -> None:
         """Check the number of rows."""
-        require_sound(0 <= self.rows < MOST, "its number of rows is impossible")
+        require_sound(0 <= self.rows < MOST_FUNCTIONS, "its number of rows is impossible")
 
     @property
     def for_prediction(self) -> Basis:

@@ -25,9 +25,9 @@ from bochner.kernels.histogram import Additive
 from bochner.kernels.rows import dense
 from bochner.records import require_sound
 
-ROWS = 64  # of the sample, on whose kernel matrix weights are fitted
+FITTED_ROWS = 64  # of the sample, on whose kernel matrix weights are fitted
 MANY = 24  # pairs: with more, fewer steps are tried, since each takes longer
-MOST = 64  # pairs: with these the error of smooth signatures is that of rounding
+MOST_PAIRS = 64  # pairs: with these the error of smooth signatures is that of rounding
 ROUNDING = 1e-14  # an error that no other step can reduce
 PAIRS = 256  # of a cosine and a sine that are drawn together; changing it changes every model
 LAST = 1 - 2.0**-40  # quantile of the spectrum, which may be unbounded
@@ -320,7 +320,7 @@ class AdditiveHomogeneous(FeatureMap, name="additive_homogeneous"):
 def _sampled(kernel: Additive, X: Any, size: int) -> NDArray[np.float64]:
     """Return columns, turns, shifts and amplitudes of all waves, frequency by frequency."""
     rows, every = _some(X), np.arange(X.shape[1])
-    least, more = divmod(min((size - len(every)) // 2, MOST * len(every)), len(every))
+    least, more = divmod(min((size - len(every)) // 2, MOST_PAIRS * len(every)), len(every))
     larger = np.sort(np.argsort(-_means(X), kind="stable")[:more])
     smaller = np.setdiff1d(every, larger)
     frequencies, weights = np.zeros((2, least + 2, len(every)))
@@ -350,7 +350,7 @@ def _paired(size: int | None) -> int | None:
 
 def _some(X: Any) -> NDArray[np.float64]:
     """Return a few rows, evenly spaced in the sample."""
-    places = np.linspace(0, X.shape[0] - 1, min(ROWS, X.shape[0])).astype(np.int64)
+    places = np.linspace(0, X.shape[0] - 1, min(FITTED_ROWS, X.shape[0])).astype(np.int64)
     return np.asarray(dense(X[places]), np.float64)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bochner.compute.memory import memory_budget
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
-from bochner.features.centring import MOST
+from bochner.features.centring import MOST_FUNCTIONS
 from bochner.features.dense_basis import BLOCK
 from bochner.features.feature_map import MAPS, FeatureMap, map_of, whole_draws
 from bochner.features.random.random_basis import SPAN, RandomBasis
@@ -56,7 +56,7 @@ class CombinedBasis(RandomBasis):
     def validate(self) -> None:
         """Check that the parts have their places in the code, and the dtype of the basis."""
         require_sound(len(self.parts) > 0, "it has no parts")
-        require_sound(self.size is None or 0 < self.size < MOST, "its size is impossible")
+        require_sound(self.size is None or 0 < self.size < MOST_FUNCTIONS, "its size is impossible")
         require_sound(self.places == code_places(self.parts), "its parts have wrong places")
         equal = all(part.dtype == self.dtype for part in self.parts)
         require_sound(equal, "its parts have another dtype")

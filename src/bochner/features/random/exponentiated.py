@@ -13,7 +13,7 @@ from bochner.compute.elementwise.exponential import exponential
 from bochner.compute.pool import each_tile
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
-from bochner.features.centring import ROWS, Centring
+from bochner.features.centring import CENTRED_ROWS, Centring
 from bochner.features.feature_map import FeatureMap
 from bochner.features.random.additive import AdditiveBasis, AdditiveHomogeneous
 from bochner.features.random.fourier import Fourier, WaveBasis
@@ -159,7 +159,7 @@ class MappedCentring(Centring):
         def write(top: int, bottom: int) -> None:
             np.subtract(self.mapped(rows[top:bottom]), centre.astype(self.dtype), out[top:bottom])
 
-        each_tile(write, len(out), ROWS)
+        each_tile(write, len(out), CENTRED_ROWS)
         return out
 
 

@@ -19,7 +19,7 @@ from bochner.compute.pool import each_tile
 from bochner.compute.random.counter_based import Random
 from bochner.data.batch import Batch
 from bochner.features.basis import Basis
-from bochner.features.centring import MOST, Centring
+from bochner.features.centring import MOST_FUNCTIONS, Centring
 from bochner.features.dense_basis import BLOCK, DenseBasis, cuts
 from bochner.features.feature_map import FeatureMap, checked_size
 from bochner.kernels import Kernel
@@ -94,7 +94,7 @@ class SeededBasis(RandomBasis):
         require_sound(not self.given, "it has given parameters")
 
     def _validate_numbers(self) -> None:
-        require_sound(self.size is None or 0 < self.size < MOST, "its size is impossible")
+        require_sound(self.size is None or 0 < self.size < MOST_FUNCTIONS, "its size is impossible")
         require_sound(self.unit > 0 and self.unit_bytes > 0, "its units are impossible")
         require_sound(self.memory >= 0, "its memory is negative")
 

@@ -28,7 +28,7 @@ from bochner.features.random.random_basis import (
 from bochner.kernels import Kernel, Polynomial
 from bochner.records import require_sound
 
-MOST = 16_384  # buckets of a sketch that is multiplied
+MOST_BUCKETS = 16_384  # buckets of a sketch that is multiplied
 LONGEST = 4096  # buckets of a sketch that is transformed: any part of it costs as much as the whole
 NARROW = 64  # columns up to which a product with roots of unity is faster than a transform
 CUT = np.uint64(32)  # the high bits of a random integer choose the bucket, the lowest the sign
@@ -153,7 +153,7 @@ class RootsBasis(LiftedBasis):
     """
 
     def _buckets(self, size: int | None) -> int:
-        return UNIT if size is None else min(size + size % 2, MOST)
+        return UNIT if size is None else min(size + size % 2, MOST_BUCKETS)
 
     def _unit_bytes(self, buckets: int, dtype: np.dtype[Any]) -> int:
         return prod(self.shape) * buckets * dtype.itemsize

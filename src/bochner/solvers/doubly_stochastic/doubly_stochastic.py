@@ -52,15 +52,15 @@ class DoublyStochasticState(State):
     """Blocks of columns with their weights, the intercept, and the predictions of the rows.
 
     `blocks` are ranges of columns; `refused` is True if the last one was new and got no weights.
-    `ledger` holds the predictions, and `top` the largest eigenvalue of a block's Phi'Phi / n on the
-    sample. For a loss with an offset, `latest` holds the last rows, at most 4,096, and their
-    weights. `frequencies` are the refined ones, by unit.
+    `top` is the largest eigenvalue of a block's Phi'Phi / n on the sample. For a loss with an
+    offset, `latest` holds the last rows, at most 4,096, and their weights. `frequencies` are the
+    refined ones, by unit.
     """
 
     weights: AveragedWeights
     intercept: NDArray[np.float64]
     intercept_lag: NDArray[np.float64]
-    ledger: LazyPredictions
+    row_predictions: LazyPredictions
     top: float
     step: int = 0
     refused: bool = False
@@ -157,7 +157,7 @@ def apply_move(
     """Decay the weights and move the block; return the rows' new Phi v."""
     problem = view.residuals.problem
     if state.weights.decay(max(0.0, 1.0 - move.decay * problem.alpha)):
-        state.ledger.forget_until(state.step)
+        state.row_predictions.forget_until(state.step)
         known = evaluate(problem.basis, code, state.weights.v)
     block, constant = move.change[: view.width], move.change[view.width :].sum(axis=0)
     move_intercept(state, constant)
@@ -167,7 +167,7 @@ def apply_move(
     moved = state.weights.move(view.start, view.gain * block)
     if not block.any():
         return known
-    state.ledger.record(state.step, view.start, moved, state.weights.area)
+    state.row_predictions.record(state.step, view.start, moved, state.weights.area)
     return known + view.evaluate(block) / state.weights.scale
 
 
@@ -179,12 +179,12 @@ def updated_predictions(
     Areas grow like a power of the step, beyond the range of float32; their ratios do not.
     """
     area = state.weights.area
-    if cache.values is None or cache.step < state.ledger.horizon:
+    if cache.values is None or cache.step < state.row_predictions.horizon:
         both = np.hstack([state.weights.v, state.weights.u / area])
         cache.values = evaluate(basis, cache.code, both)
     else:
         cache.values[:, state.weights.outputs :] *= cache.area / area
-        for (start, _), changes in state.ledger.since(cache.step).items():
+        for (start, _), changes in state.row_predictions.since(cache.step).items():
             total = sum(np.hstack([c.values, c.area / area * c.values]) for c in changes)
             cache.values += evaluate(basis, cache.code, np.asarray(total), start)
     cache.step, cache.area = state.step, area
@@ -297,7 +297,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
             weights=AveragedWeights(problem.outputs),
             intercept=best_constant(problem, sample),
             intercept_lag=np.zeros(problem.outputs),
-            ledger=LazyPredictions.empty(problem.rows or 0, problem.outputs),
+            row_predictions=LazyPredictions.empty(problem.rows or 0, problem.outputs),
             top=top_eigenvalue(cast(RandomBasis, problem.basis), batch, width),
         )
 
@@ -309,7 +309,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
             return state
         problem = on_refined(problem, state.frequencies)
         code = problem.basis.encode(batch.X)
-        known = state.ledger.predict(problem.basis, code, batch.index, state.weights.v)
+        known = state.row_predictions.predict(problem.basis, code, batch.index, state.weights.v)
         values = state.weights.scale * known
         set_intercept(problem, state, code, values, batch.weight)
         residuals = Residuals(problem, batch, values + state.intercept)
@@ -320,7 +320,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         view, move = self._refined(state, choice.view, decide(choice.view), code, decide)
         state.step += 1
         known = apply_move(state, view, code, known, move)
-        state.ledger.store(batch.index, known, state.step)
+        state.row_predictions.store(batch.index, known, state.step)
         state.weights.include(float(state.step) ** (self.averaging or 0.0))
         return record_losses(state, residuals, move)
 
@@ -329,7 +329,7 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
         if state.pass_rows > 0:
             state.pass_losses.append(state.pass_loss / state.pass_rows)
         state.pass_loss = state.pass_rows = 0.0
-        state.ledger.forget()
+        state.row_predictions.forget()
         return state
 
     def expansion(self, problem: Problem, state: DoublyStochasticState) -> Expansion:
@@ -345,8 +345,8 @@ class DoublyStochastic(Solver[DoublyStochasticState], name="dsg"):
 
     def on_new_rows(self, problem: Problem, state: DoublyStochasticState) -> DoublyStochasticState:
         """Return the state without the predictions of the old rows."""
-        state.ledger = LazyPredictions.empty(problem.rows or 0, problem.outputs)
-        state.ledger.forget_until(state.step)
+        state.row_predictions = LazyPredictions.empty(problem.rows or 0, problem.outputs)
+        state.row_predictions.forget_until(state.step)
         state.pass_loss = state.pass_rows = 0.0
         return state
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
 from bochner.features import SAMPLE_ROWS, Basis, CenterBasis, DenseBasis, RememberedBasis
-from bochner.features.dense_basis import ROWS
+from bochner.features.dense_basis import TILE_ROWS
 from bochner.losses import Smooth
 from bochner.problem import Expansion, Problem
 from bochner.solvers.eigenpro.preconditioner import (
@@ -60,8 +60,8 @@ LIFT = 0.25
 
 def whole_tiles(batch: int) -> int:
     """Round a batch size down to whole tiles, an even number of them if possible."""
-    step = 2 * ROWS if batch >= 2 * ROWS else ROWS
-    return batch // step * step if batch >= ROWS else batch
+    step = 2 * TILE_ROWS if batch >= 2 * TILE_ROWS else TILE_ROWS
+    return batch // step * step if batch >= TILE_ROWS else batch
 
 
 def _rounding(problem: Problem, found: Eigenfunctions) -> float:
@@ -304,7 +304,7 @@ class EigenPro(SamplingSolver[EigenProState], name="eigenpro"):
         limit leaves no time, the temporary centres are centres of the function.
         """
         basis, temporary = state.basis, state.temporary
-        if temporary.reach is not None and isinstance(basis, CenterBasis):
+        if temporary.at_centers is not None and isinstance(basis, CenterBasis):
             if basis.size > FACTORISED_AT_ONCE and not basis.is_factorized:
                 return temporary.with_centers(basis, state.weights, state.intercept)
             state = replace(state, weights=state.weights.copy())

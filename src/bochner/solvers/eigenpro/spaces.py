@@ -29,12 +29,12 @@ Place = NDArray[np.int64] | slice
 class Temporary:
     """Temporary centres until the next projection: codes of rows with their weights.
 
-    `reach` are the values of their sum at the centres of the basis.
+    `at_centers` are the values of their sum at the centres of the basis.
     """
 
     rows: list[Any] = field(default_factory=list)
     weights: list[NDArray[np.float64]] = field(default_factory=list)
-    reach: NDArray[np.float64] | None = None
+    at_centers: NDArray[np.float64] | None = None
 
     def with_centers(
         self, basis: CenterBasis, weights: NDArray[np.float64], intercept: NDArray[np.float64]
@@ -206,8 +206,8 @@ class RowSpace(Space):
         numbers = basis.numbers(rows.index)
         if problem.alpha > 0:
             slopes = slopes + problem.alpha * state.rows * state.point[numbers]
-        reach = basis.project(rows.head, slopes, 0, preconditioner.size)
-        flat = preconditioner.correction(reach)
+        projected = basis.project(rows.head, slopes, 0, preconditioner.size)
+        flat = preconditioner.correction(projected)
         return PreconditionedGradient(((numbers, slopes), (slice(0, preconditioner.size), -flat)))
 
     def move_constant(self, state: EigenProState) -> None:
@@ -265,19 +265,20 @@ class CenterSpace(Space):
         """Make the batch's rows temporary centres; return the change at those of the basis."""
         basis, preconditioner, temporary = _centers(problem), _of_centers(state), state.temporary
         rate = state.rate
-        reach = basis.project(rows.code, slopes).astype(np.float64)
+        projected = basis.project(rows.code, slopes).astype(np.float64)
         temporary.rows.append(rows.code)
         temporary.weights.append(-rate * slopes)
-        temporary.reach = -rate * reach + (0.0 if temporary.reach is None else temporary.reach)
-        flat = preconditioner.correction(reach[: preconditioner.size])
+        before = 0.0 if temporary.at_centers is None else temporary.at_centers
+        temporary.at_centers = -rate * projected + before
+        flat = preconditioner.correction(projected[: preconditioner.size])
         return PreconditionedGradient(((slice(0, preconditioner.size), -flat),))
 
     def project_temporary(self, problem: Problem, state: EigenProState) -> None:
         """Project the temporary centres, and shrink the weights by the penalty."""
         basis, temporary = _centers(problem), state.temporary
-        if temporary.reach is None:
+        if temporary.at_centers is None:
             return
-        state.weights += basis.solved(temporary.reach)
+        state.weights += basis.solved(temporary.at_centers)
         decay = problem.alpha * state.rate * sum(map(len, temporary.weights))
         state.temporary = Temporary()
         if decay > 0:

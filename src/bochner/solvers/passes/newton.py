@@ -369,9 +369,9 @@ class Newton(SystemSolver[NewtonState], name="newton"):
         if system.relative > descent.accuracy and system.steps < MOST_STEPS:
             return
         # The residual of a conjugate gradient iterate d is orthogonal to it: -g'd = d'Hd.
-        reach = BEYOND if smooth(problem).model_is_above else 1.0
-        direction = system.solution.reshape(state.weights.shape) * state.weights.dtype.type(reach)
-        state.phase = trial(state.weights, direction, slope=-2 * reach * descent.gain)
+        stretch = BEYOND if smooth(problem).model_is_above else 1.0
+        direction = system.solution.reshape(state.weights.shape) * state.weights.dtype.type(stretch)
+        state.phase = trial(state.weights, direction, slope=-2 * stretch * descent.gain)
 
     def _accuracy(self, problem: Problem, optimality: float) -> float:
         coarsest = COARSEST_ABOVE if smooth(problem).model_is_above else COARSEST

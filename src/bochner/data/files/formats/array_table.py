@@ -31,7 +31,7 @@ from bochner.data.files.formats.streams import DAMAGED, Bounded, read_into
 from bochner.data.storage import drop_pages
 
 LOCAL_HEADER = struct.Struct("<26xHH")  # of a zip member: lengths of name and extra field
-LARGEST = 1 << 62  # NumPy refuses arrays of more bytes, even if a dimension is 0
+LARGEST_ARRAY = 1 << 62  # NumPy refuses arrays of more bytes, even if a dimension is 0
 MOST_DIMENSIONS = 32
 PIECE = 1 << 24  # bytes that are read at once
 
@@ -196,7 +196,8 @@ def _header(file: Any, path: str) -> ArrayHeader:
             ) from error
     if dtype.hasobject:
         raise UnreadableFile(f"{path} holds Python objects, which are not read. Save numbers.")
-    possible = min(shape, default=0) >= 0 and prod(n or 1 for n in shape) * dtype.itemsize < LARGEST
+    n_bytes = prod(n or 1 for n in shape) * dtype.itemsize
+    possible = min(shape, default=0) >= 0 and n_bytes < LARGEST_ARRAY
     if not possible or dtype.itemsize == 0 or len(shape) > MOST_DIMENSIONS:
         raise UnreadableFile(
             f"{path} must hold an array of rows and columns of numbers; its header says "

@@ -12,7 +12,7 @@ from bochner.compute.text.cells import HARD, WHOLE, Markers, read_decimals
 from bochner.compute.text.csv import Records, records
 from bochner.compute.text.svmlight import (
     BELOW_ONE,
-    LARGEST,
+    LARGEST_COLUMN,
     NO_PAIR,
     NOT_INCREASING,
     ROW,
@@ -34,7 +34,7 @@ Cells = tuple[NDArray[np.int32], NDArray[np.int32]]
 EXPECTED = {
     NO_PAIR: "index:value",
     NOT_INCREASING: "indices that increase",
-    TOO_LARGE: f"an index of at most {LARGEST}",
+    TOO_LARGE: f"an index of at most {LARGEST_COLUMN}",
     BELOW_ONE: "an index from 1 on (the first column is 1; give zero_based=True if it is 0)",
 }
 

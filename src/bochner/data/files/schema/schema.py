@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from bochner.compute.text.svmlight import LARGEST
+from bochner.compute.text.svmlight import LARGEST_COLUMN
 from bochner.data.files.formats.chunk import Coded
 from bochner.data.transforms.times import Parts, are_parts, given_columns
 from bochner.records import Validated, require_sound
@@ -41,7 +41,7 @@ class NumberedNames(Validated, Sequence[str]):
 
     def validate(self) -> None:
         """Refuse numbers that no file has."""
-        require_sound(0 <= self.columns <= LARGEST + 1, "its number of columns is wrong")
+        require_sound(0 <= self.columns <= LARGEST_COLUMN + 1, "its number of columns is wrong")
 
     def __len__(self) -> int:
         return self.columns
