@@ -86,7 +86,7 @@ STEPS = [
     Step(
         "with_larger_basis", "features", "larger_basis", AFTER, "more functions, if they may help"
     ),
-    Step("run", "estimators", "calibrated", AFTER, "learns probabilities from held-out rows"),
+    Step("_finish", "estimators", "calibrated", AFTER, "learns probabilities from held-out rows"),
     Step("_run_fit", "estimators", "_store", AFTER, "sets the attributes of the fitted model"),
 ]
 

@@ -52,6 +52,7 @@ from bochner.estimators.fitting.setup import (
     FitRecord,
     Preparation,
     Setup,
+    TrainingData,
     alpha_for,
     fit_digest,
     holds_out,
@@ -68,7 +69,7 @@ from bochner.losses import Loss
 from bochner.problem import Problem
 from bochner.solvers import Backfitting, Solver
 from bochner.stopping import OnePass
-from bochner.training.loop import INTERRUPTED, Training, run
+from bochner.training.loop import INTERRUPTED, Solution, Training, run
 from bochner.validation import seed_of
 
 NOMINAL_OUTPUTS = 4  # for expected times: the targets have not been read yet
@@ -122,7 +123,7 @@ class Fit:
         previous, settings = self.previous, self.settings
         began = time.perf_counter() - (0.0 if previous is None else previous.seconds)
         prepared = self._prepare()
-        solver, setup = prepared.solver, prepared.setup
+        setup = prepared.setup
         same = previous is not None and is_same_fit(prepared, previous, self.source, settings)
         if previous is not None and previous.unfinished:
             require_same_rows(same)
@@ -139,14 +140,15 @@ class Fit:
             self.rows.total_weight,
         )
         ready = time.perf_counter() - began
-        data = growing.training_data(setup)
-        training = (
-            None
-            if previous is None
-            else resumed(previous, solver, data.problem, same, growing.coded)
-        )
+        data, training = growing.training_data(setup), None
+        if previous is not None:
+            training = resumed(previous, prepared.solver, data.problem, same, growing.coded)
         self.reporter.begin(settings.max_passes, setup.attributes)
         data, solution = growing.run(data, training, ready)
+        return self._finish(growing, data, solution)
+
+    def _finish(self, growing: GrowingFit, data: TrainingData, solution: Solution) -> FitRecord:
+        """Calibrate, learn the held-out rows, too, and return the record of the fit."""
         solution, shift = growing.quantile_shift(data, solution)
         with interruptible() as interrupted:  # what was learned is not lost
             if solution.training.last_pass is None:
@@ -161,10 +163,10 @@ class Fit:
         self.reporter.finish()
         # The progress holds a state whose rows may be dropped below.
         solution = replace(solution, progress=solution.progress.detached())
-        if solution.reason.converged and not settings.warm_start:
+        if solution.reason.converged and not self.settings.warm_start:
             plain = replace(data.problem, basis=data.setup.basis, rows=None)
-            _drop_rows(solution.training, solver, plain)
-        record = FitRecord.of(prepared, counted, solution, growing.history)
+            _drop_rows(solution.training, growing.solver, plain)
+        record = FitRecord.of(growing.prepared, counted, solution, growing.history)
         data.problem.basis.clear_cache()
         return record
 
