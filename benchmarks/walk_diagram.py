@@ -184,7 +184,7 @@ def imports(rows: list[list[str]]) -> set[tuple[int, int]]:
 
 # ----------------------------------------------------------------- SVG
 
-WIDTH, TOP, ROW, LEFT, FIRST, RIGHT, LINE = 900, 58, 30, 96, 300, 880, 17
+WIDTH, TOP, ROW, LEFT, FIRST, RIGHT, LINE = 900, 58, 30, 96, 312, 880, 17
 STYLE = """
 svg { font: 12px system-ui, sans-serif; }
 .page { fill: #ffffff; stroke: #d0d4da; }

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+import bochner
 from bochner.cli import options
 from bochner.cli.names import DecimalMark, HeaderRow, OnError, ZeroBased
 from bochner.cli.quantities import split_names
@@ -64,8 +65,6 @@ def convert(
                 f"A model is converted to ONNX: the name must end in .onnx; got {out}."
             )
         if Path(out).suffix.lower() == ".onnx":
-            import bochner
-
             bochner.to_onnx(bochner.load(given), out)
             record: dict[str, object] = {"out": out}
         else:

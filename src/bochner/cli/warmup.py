@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bochner
 from bochner.cli import options
 from bochner.cli.screen import Screen
 from bochner.wording import duration
@@ -19,7 +20,5 @@ def warmup(as_json: options.Json = False, quiet: options.Quiet = False) -> None:
     """
     screen = Screen(as_json, quiet)
     with screen.report_errors():
-        import bochner
-
         seconds = bochner.warmup()
         screen.result({"seconds": seconds}, [f"Compiled or read in {duration(seconds)}."])

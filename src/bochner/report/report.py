@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import bochner
 from bochner.replacing import replacing
 from bochner.report.axes import require
 from bochner.report.data_summary import DataSummary
@@ -276,8 +277,6 @@ def curves(runs: Sequence[Run]) -> Picture | None:
 
 def versions() -> dict[str, str]:
     """Return the versions of this library and its dependencies, and the system."""
-    import bochner
-
     found = {"bochner": bochner.__version__, "Python": platform.python_version()}
     for name in LIBRARIES:
         try:
