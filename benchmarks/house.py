@@ -66,8 +66,6 @@ HANDED_DOWN: dict[str, str] = {
 }
 # Why a target is missed, by the name of the count.
 MISSED: dict[str, str] = {
-    "files": "parsers, streams and checks that came after the target was set have files of "
-    "their own, and a file holds one idea",
     "lines": "features that came after the target was set: text and time columns, streams of "
     "compressed files, quantiles that cover what they promise, searches with few rows",
     "default classifier: files in estimators/": "a fit also checks ranges, warns of suspicious "
