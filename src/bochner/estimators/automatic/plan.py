@@ -300,7 +300,7 @@ def _cost_on_centers(centers: Centers, solver: Solver[Any], costs: Costs) -> Cos
         return costs.direct()
     if isinstance(solver, SMO):
         return costs.smo()
-    if isinstance(solver, EigenPro) and centers.size is None and centers.given is None:
+    if isinstance(solver, EigenPro) and centers.takes_every_row:
         return costs.eigenpro()
     return costs.nystroem(centers.count(costs.rows))
 

@@ -104,9 +104,7 @@ def require_partial_fit(solver: Solver[Any], features: Any) -> None:
     """Refuse to learn from parts of the rows by a solver, or features, that need all of them."""
     features = solver.tags.default_features if is_auto(features) else features
     named = isinstance(features, str) and features == "centers"
-    if named or (
-        isinstance(features, Centers) and features.size is None and features.given is None
-    ):
+    if named or (isinstance(features, Centers) and features.takes_every_row):
         raise AttributeError(
             "features='centers' makes all rows centres, but partial_fit sees only some of them. "
             "Give a number of centres, such as features=Centers(1000)."
@@ -162,8 +160,8 @@ def with_fixed_centers(setup: Setup) -> Setup:
 def takes_own_rows(setup: Setup) -> bool:
     """Whether a fit to other rows needs other functions, kernel functions at these rows."""
     features = setup.features
-    every = isinstance(features, Centers) and features.size is None and features.given is None
-    return every or has_row_functions(setup.basis)
+    every_row = isinstance(features, Centers) and features.takes_every_row
+    return every_row or has_row_functions(setup.basis)
 
 
 def require_fixed_basis(setup: Setup) -> None:

@@ -86,6 +86,11 @@ class Centers(FeatureMap, name="centers"):
             )
         return rows
 
+    @property
+    def takes_every_row(self) -> bool:
+        """Whether all training rows are centres."""
+        return self.size is None and self.given is None
+
     def count(self, rows: int) -> int:
         """Return the number of centres for `rows` rows."""
         self._check()
