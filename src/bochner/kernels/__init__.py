@@ -1,6 +1,7 @@
 """Kernels: the similarity of rows, spectral measures, and kernels made of other kernels."""
 
 from bochner.kernels.angular import Angular, ArcCosine, Zonal
+from bochner.kernels.anova import Anova
 from bochner.kernels.categorical import Delta, Overlap
 from bochner.kernels.composite.algebra import (
     GeneralProduct,
@@ -64,6 +65,7 @@ __all__ = [
     "Additive",
     "Against",
     "Angular",
+    "Anova",
     "ArcCosine",
     "Cauchy",
     "ChiSquared",

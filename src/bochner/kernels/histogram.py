@@ -110,14 +110,14 @@ class PreparedSums(PreparedKernel):
     @classmethod
     def of(cls, term: Term, B: Rows) -> PreparedSums:
         """Prepare the rows `B`."""
-        return cls(term, _for_loops(dense(B).T))
+        return cls(term, for_loops(dense(B).T))
 
     def fill(self, A: Rows, start: int, stop: int, out: Array) -> None:
         """Write the sums."""
-        pairwise_sums(self.term, _for_loops(dense(A)), self.transposed, start, out)
+        pairwise_sums(self.term, for_loops(dense(A)), self.transposed, start, out)
 
 
-def _for_loops(X: Array) -> Array:
+def for_loops(X: Array) -> Array:
     """Return the array as compiled loops need it, C-contiguous and writeable."""
     return np.require(X, requirements=["C", "W"])
 

@@ -90,8 +90,7 @@ class Profile(Radial):
 
     def prepared(self, B: Rows) -> PreparedKernel:
         """Return k(., B) with the distances prepared."""
-        exponent = round(log2(self._number()))
-        exponent = 0 if abs(exponent) <= TYPICAL else exponent
+        exponent = unusual_exponent(self._number())
         return PreparedProfile(self, self.metric(times_power_of_two(B, -exponent)), exponent)
 
 
@@ -109,6 +108,12 @@ class PreparedProfile(PreparedKernel):
         factor = ldexp(self.kernel.factor, self.exponent * self.kernel.metric.degree)
         self.distances.fill(A, start, stop, factor, out)
         self.kernel.profile(out)
+
+
+def unusual_exponent(bandwidth: float) -> int:
+    """Return the power of 2 by which rows are divided, 0 for a bandwidth of usual size."""
+    exponent = round(log2(bandwidth))
+    return 0 if abs(exponent) <= TYPICAL else exponent
 
 
 class NormalMixture(Profile):

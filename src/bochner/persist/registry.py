@@ -71,6 +71,7 @@ MODULES = {
     "features.random.random_features": "RandomFeatures",
     "features.random.sketch": "Lift RootsBasis Sketch SketchBasis",
     "kernels.angular": "ArcCosine Zonal",
+    "kernels.anova": "Anova",
     "kernels.categorical": "Delta Overlap",
     "kernels.composite.algebra": "GeneralProduct GeneralScaled GeneralSum Product Scaled Sum",
     "kernels.composite.transformed_rows": (

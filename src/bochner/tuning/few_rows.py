@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from operator import mul
+from operator import add, mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,15 @@ from bochner.compute.random.counter_based import Random
 from bochner.data import Warping
 from bochner.kernels import ColumnScaled, Delta, Gaussian, Kernel, Laplacian
 from bochner.tuning.leave_one_out import NOISE_BOUNDS, ColumnWeights, LeaveOneOut, SplitColumns
+from bochner.tuning.quality import QUALITIES, Quality
 from bochner.tuning.sample import Sample
 from bochner.tuning.search import Tuned
 
 Array = NDArray[np.float64]
 
-ORDER, RESAMPLE = 0xF3E, 0xF3F  # random streams
+ORDER, RESAMPLE, SUBSET = 0xF3E, 0xF3F, 0xF40  # random streams
 FEWEST_ROWS = 10
 START_ROWS = 400  # to choose where the search begins
-STAGES = ((500, 40), (1_000, 15))  # rows and iterations
 FEWEST_FOR_SCALES = 100  # rows: fewer say too little of single columns
 MOST_GROUPS = 256
 COMMON_ITERATIONS = 15
@@ -33,6 +33,7 @@ RESAMPLES, RELEVANCE_ROWS, RELEVANT = 3, 300, 64
 IGNORED = 1e6  # times the largest scale, for columns that are constant
 LEAST_RIDGE = 1e-8
 NEARLY_ONE = 1 - 1e-12  # the factor of categories that hardly matter
+SUBSET_SHARE = 2 / 3  # of the rows, for a further search
 NOTHING = -50.0  # the logarithm of a weight that is 0
 
 
@@ -84,6 +85,33 @@ class ScaledKernel:
 
 
 @dataclass(frozen=True, eq=False)
+class MeanKernel:
+    """The mean of kernels with different weights of the columns."""
+
+    parts: tuple[ScaledKernel, ...]
+
+    @property
+    def noise(self) -> float:
+        """The mean of the logarithms of the noise."""
+        return float(np.mean([part.point.noise for part in self.parts]))
+
+    @property
+    def trials(self) -> int:
+        """How many weights have been tried."""
+        return sum(part.trials for part in self.parts)
+
+    def matrix(self, rows: slice) -> Array:
+        """Return the kernel matrix of some rows."""
+        total = reduce(add, (part.matrix(rows) for part in self.parts))
+        return np.asarray(total / len(self.parts))
+
+    def kernel(self, n_columns: int) -> Kernel:
+        """Return the kernel of rows with all their columns."""
+        kernels = [part.kernel(n_columns) for part in self.parts]
+        return kernels[0] if len(kernels) == 1 else (1 / len(kernels)) * reduce(add, kernels)
+
+
+@dataclass(frozen=True, eq=False)
 class FewRowsResult:
     """The kernel for all columns, the ridge, and what the search found."""
 
@@ -111,6 +139,8 @@ class FewRowsSearch:
         A given ridge, alpha times the number of rows.
     intercept : bool
         Whether there is an unpenalised constant.
+    quality : Quality
+        How many rows, iterations and kernels are tried.
     """
 
     def __init__(
@@ -120,8 +150,10 @@ class FewRowsSearch:
         end: float,
         ridge: float | None = None,
         intercept: bool = True,
+        *,
+        quality: Quality = QUALITIES[3],
     ) -> None:
-        self.intercept = intercept
+        self.intercept, self.quality = intercept, quality
         self.began, self.seed, self.end = time.perf_counter(), seed, end
         self.noise = None if ridge is None else float(np.log(max(ridge, LEAST_RIDGE)))
         self.warping = _ranks(sample)
@@ -131,16 +163,17 @@ class FewRowsSearch:
 
     def run(self) -> FewRowsResult:
         """Return the result."""
-        found: dict[int, tuple[ScaledKernel, ScaledKernel]] = {}
-        each_tile(lambda start, _: found.update({start: self._scaled(1 + start)}), 2, 1)
-        commons, scaled = zip(found[0], found[1], strict=True)
-        rows = slice(0, STAGES[-1][0])
+        found: dict[int, tuple[ScaledKernel, MeanKernel]] = {}
+        count = 2 if self.quality.compares_kernels else 1
+        each_tile(lambda start, _: found.update({start: self._scaled(1 + start)}), count, 1)
+        commons, scaled = zip(*(found[k] for k in range(count)), strict=True)
+        rows = slice(0, self.quality.few_rows[-1][0])
         common = min(one.loo[rows].error(one.point) for one in commons)
         share, noise, error = self._mixed(scaled, rows)
-        best = scaled[1] if share == 1 else scaled[0]
-        kernel = best.kernel(self.n_columns)
+        best = (scaled[1] if share == 1 else scaled[0]).parts[0]
+        kernels = [one.kernel(self.n_columns) for one in scaled]
+        kernel = kernels[1] if share == 1 else kernels[0]
         if 0 < share < 1:
-            kernels = [one.kernel(self.n_columns) for one in scaled]
             kernel = (1 - share) * kernels[0] + share * kernels[1]
         rises = self._relevance(best)
         tuned = Tuned(
@@ -158,24 +191,34 @@ class FewRowsSearch:
         )
         return FewRowsResult(kernel, tuned.ridge, tuned)
 
-    def _scaled(self, power: int) -> tuple[ScaledKernel, ScaledKernel]:
+    def _scaled(self, power: int) -> tuple[ScaledKernel, MeanKernel]:
         """Return the kernel of the best common bandwidth, and that of a scale for each column."""
+        stages = self.quality.few_rows
         columns = SplitColumns.of(self.sample)
         options = [self._start(power, columns, raw) for raw in (False, True)]
         start = min(options, key=lambda one: one.loo[:START_ROWS].objective(one.point))
-        few = start.loo[: STAGES[0][0]]
+        few = start.loo[: stages[0][0]]
         trials = sum(one.trials for one in options)
         point, count = few.minimize(start.point, COMMON_ITERATIONS, self.end, common=True)
         common = replace(start, point=point, trials=trials + count)
         if len(self.sample) < FEWEST_FOR_SCALES or not 1 < len(point.groups) <= MOST_GROUPS:
-            return common, common
+            return common, MeanKernel((common,))
         scaled = common
-        for rows, iterations in STAGES:
+        for rows, iterations in stages:
             point, count = start.loo[:rows].minimize(scaled.point, iterations, self.end)
             scaled = replace(scaled, point=point, trials=scaled.trials + count)
             if rows >= len(self.sample):
                 break
-        return common, scaled
+        others = (self._on_subset(common, number) for number in range(self.quality.subsets))
+        return common, MeanKernel((scaled, *others))
+
+    def _on_subset(self, start: ScaledKernel, number: int) -> ScaledKernel:
+        """Return the kernel with scales learned on a random part of the rows."""
+        rows, iterations = self.quality.few_rows[0]
+        most = round(min(SUBSET_SHARE * len(self.sample), rows))
+        some = Random(self.seed, SUBSET, number).permutation(len(self.sample))[:most]
+        point, count = start.loo[some].minimize(start.point, iterations, self.end)
+        return replace(start, point=point, trials=count)
 
     def _start(self, power: int, columns: SplitColumns, raw: bool) -> ScaledKernel:
         """Return the best first point, for columns as they are or divided by their widths."""
@@ -189,18 +232,19 @@ class FewRowsSearch:
         first, trials = loo[:START_ROWS].first()
         return ScaledKernel(loo, first, trials)
 
-    def _mixed(self, kernels: tuple[ScaledKernel, ...], rows: slice) -> tuple[float, float, float]:
+    def _mixed(self, kernels: tuple[MeanKernel, ...], rows: slice) -> tuple[float, float, float]:
         """Return the share of the Gaussian kernel, the log noise, and the error.
 
         A larger share is taken if it lowers the error by more than a standard error: far from the
         rows, the Laplacian is the safer kernel.
         """
+        first, last = kernels[0], kernels[-1]
         matrices = [one.matrix(rows) for one in kernels]
-        loo = kernels[0].loo[rows]
+        loo = first.parts[0].loo[rows]
         best: tuple[float, float, Array] | None = None
-        for share in SHARES:
-            middle = (1 - share) * kernels[0].point.noise + share * kernels[1].point.noise
-            K = (1 - share) * matrices[0] + share * matrices[1]
+        for share in SHARES if len(kernels) > 1 else (0.0,):
+            middle = (1 - share) * first.noise + share * last.noise
+            K = (1 - share) * matrices[0] + share * matrices[-1]
             steps = NOISES if self.noise is None else (0.0,)
             found = [(loo.errors(K.copy(), middle + step), middle + step) for step in steps]
             errors, noise = min(found, key=lambda one: float(one[0].mean()))

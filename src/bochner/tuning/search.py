@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
 from bochner.data import Warping
+from bochner.kernels import Anova, ColumnScaled, Kernel, Laplacian
 from bochner.tuning.comparison import RIDGES, TEST_SHARE, ComparisonResult, HeldOutComparison
 from bochner.tuning.sample import Groups, Sample
 from bochner.tuning.trials import SWEEPS, Move, Trials
@@ -32,6 +34,7 @@ COMMON_ROWS = 16_000
 BANDWIDTHS = range(-4, 9)  # powers of 2 of the factors, relative to 1 / width
 NEARBY = (-1.0, -0.5, 0.0, 0.5, 1.0)  # powers of 2, on more rows than before
 FOLDS, SURE = 5, 2.0  # folds of a series; standard errors, two since the folds are few
+FEWEST_FOR_SUBSETS = 3  # columns
 RESAMPLES, RELEVANCE_ROWS, RELEVANCE_GRIDS, RELEVANT = 3, 8_000, 16, 256
 
 Change = dict[int, tuple[float, int]]  # the new power and place in the sample of some columns
@@ -66,6 +69,9 @@ class Round:
 class Tuned:
     """Scales for a Laplacian kernel of bandwidth 1, the ridge, and errors at test rows.
 
+    With a `share` below 1, the kernel is the mean over subsets of the columns (see `Anova`), and
+    divides by share times the scales: the expected distance of two rows stays the same.
+
     `common_error` and `learned_error` are the errors with the best common bandwidth and with a
     scale for each column: mean squared errors relative to the variance of the targets or, for
     classes (`labels`), the share of wrong labels. `helped` is whether the latter is lower by more
@@ -88,6 +94,14 @@ class Tuned:
     warping: Warping | None = None
     labels: bool = False
     seconds: float = 0.0
+    share: float = 1.0
+
+    @property
+    def kernel(self) -> ColumnScaled:
+        """The kernel with its scales."""
+        if self.share == 1 or len(self.scales) < FEWEST_FOR_SUBSETS:
+            return ColumnScaled(Laplacian(1.0), self.scales)
+        return ColumnScaled(Anova(1.0, self.share), self.share * self.scales)
 
     def __str__(self) -> str:
         if self.helped:
@@ -111,6 +125,23 @@ def steps(
     """Return for each group a step up and a step down."""
     ways = [(group, way) for group in groups for way in (step, -step)]
     return [{int(j): (powers[j] + way, int(places[j])) for j in group} for group, way in ways]
+
+
+def mean_kernel(results: Sequence[Tuned]) -> Kernel:
+    """Return the mean of the kernels of some searches."""
+    first, *others = (result.kernel for result in results)
+    return (1 / len(results)) * reduce(add, others, first) if others else first
+
+
+def mean_relevance(results: Sequence[Tuned]) -> Tuned:
+    """Return the first result with the mean relevances, and with the trials and time of all."""
+    return replace(
+        results[0],
+        relevance=np.mean([one.relevance for one in results], axis=0),
+        relevance_deviation=np.mean([one.relevance_deviation for one in results], axis=0),
+        trials=sum(one.trials for one in results),
+        seconds=sum(one.seconds for one in results),
+    )
 
 
 def joint(changes: Sequence[Change]) -> Change:

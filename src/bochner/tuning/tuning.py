@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from bochner.component import Component
 from bochner.compute.interruption import abandonable, after
+from bochner.compute.random.counter_based import Random
+from bochner.tuning.quality import QUALITIES, Quality
 from bochner.tuning.sample import Sample
 from bochner.tuning.search import BandwidthSearch, Search, Stage, Tuned
-from bochner.validation import require, require_count
+from bochner.validation import is_number, require, require_count
 
 # Shares of a fit's time limit: after the first no round begins, after the second the search ends.
 SHARE_OF_ROUNDS, SHARE_OF_TIME = 0.2, 0.35
-STAGES = ((4_000, 16, 2.0, 5), (8_000, 24, 1.0, 4), (16_000, 32, 1.0, 3))
+SEARCHES = 0x5EAC4E5  # random stream of the seeds of further searches
 
 
 @dataclass(eq=False)
@@ -58,6 +60,13 @@ class Tuning(Component, family="tuning", name="search"):
     warp : bool
         Whether to replace columns with heavy tails by logarithms or ranks where that lowers the
         error.
+    share : float
+        For kernel="auto" on bins and targets that are numbers, the share of the columns in a grid:
+        the kernel is the mean of Laplacian kernels of random subsets of the columns (see `Anova`).
+        1 is the Laplacian kernel, as for classes, which gain nothing.
+    searches : int or "auto"
+        The number of searches, each on other draws of rows and grids. The kernel is the mean of
+        theirs. "auto": by the estimator's `quality`.
     linear_map : bool
         Whether a smooth kernel may use a full linear map of the columns, the square root of the
         average gradient outer product, where its error is lower than with scales. For up to 500
@@ -80,6 +89,8 @@ class Tuning(Component, family="tuning", name="search"):
     held_out: Any = "auto"
     patience: int = 2
     warp: bool = True
+    share: float = 0.7
+    searches: int | str = "auto"
     linear_map: bool = False
 
     def __eq__(self, other: object) -> bool:
@@ -93,6 +104,9 @@ class Tuning(Component, family="tuning", name="search"):
         for name in ("rows", "grids", "patience"):
             value, least = getattr(self, name), 100 if name == "rows" else 1
             require_count(f"{name} of Tuning", value, least)
+        require_count("searches of Tuning", self.searches, also=("auto",))
+        sound = is_number(self.share) and 0 < self.share <= 1
+        require(sound, "share of Tuning", self.share, "a number above 0 and at most 1")
         seconds = self.seconds
         require(isinstance(seconds, Real) and seconds > 0, "seconds of Tuning", seconds, "positive")
         named = isinstance(self.held_out, str)
@@ -117,16 +131,41 @@ class Tuning(Component, family="tuning", name="search"):
 
     def search(self, sample: Sample, seed: int, most_seconds: float | None = None) -> Tuned:
         """Return the scales, those of the common bandwidth if no others are better."""
+        return replace(self, searches=1).search_all(sample, seed, most_seconds)[0]
+
+    def search_all(
+        self,
+        sample: Sample,
+        seed: int,
+        most_seconds: float | None = None,
+        quality: Quality = QUALITIES[3],
+    ) -> list[Tuned]:
+        """Return the results of all searches, of the first one where time is short.
+
+        The first search chooses which columns become logarithms or ranks.
+        """
         self.check()
-        began = time.perf_counter()
+        began, results = time.perf_counter(), list[Tuned]()
+        last = deadline(began, most_seconds)
         end = min(deadline(began, most_seconds, SHARE_OF_ROUNDS), began + self.seconds)
-        search = Search(sample, self.patience, seed, end)
-        with abandonable(after(deadline(began, most_seconds))) as attempt:
-            search.run(self._stages())
-            found = search.tuned()
-        if attempt.abandoned:
-            found = search.unfinished()
-        return replace(found, seconds=time.perf_counter() - began)
+        count = quality.searches if isinstance(self.searches, str) else self.searches
+        for number in range(count):
+            start = time.perf_counter()
+            if results and start > end:
+                break
+            search = Search(sample, self.patience, _seed_of_search(seed, number), end)
+            with abandonable(after(last)) as attempt:
+                search.run(self._stages(quality))
+                found = search.tuned()
+            if attempt.abandoned and results:
+                break
+            found = search.unfinished() if attempt.abandoned else found
+            sample = sample.warped(found.warping) if not results else sample
+            warping = results[0].warping if results else found.warping
+            seconds = time.perf_counter() - start
+            share = self.share if sample.scores is None else 1.0
+            results.append(replace(found, warping=warping, seconds=seconds, share=share))
+        return results
 
     def bandwidth(
         self, sample: Sample, scales: NDArray[np.float64], seed: int, end: float
@@ -134,11 +173,16 @@ class Tuning(Component, family="tuning", name="search"):
         """Return bandwidth and ridge of a Laplacian kernel on columns divided by scales."""
         self.check()
         end = min(end, time.perf_counter() + self.seconds)
-        return BandwidthSearch(sample, self.patience, seed, end).find(self._stages(), scales)
+        stages = self._stages(QUALITIES[3])
+        return BandwidthSearch(sample, self.patience, seed, end).find(stages, scales)
 
-    def _stages(self) -> list[Stage]:
-        stages = [Stage(*stage) for stage in STAGES] + [Stage(self.rows, self.grids, 0.5, 1)]
+    def _stages(self, quality: Quality) -> list[Stage]:
+        stages = [*quality.stages, Stage(self.rows, self.grids, 0.5, 1)]
         return [stage.within(self.rows, self.grids) for stage in stages]
+
+
+def _seed_of_search(seed: int, number: int) -> int:
+    return seed if number == 0 else int(Random(seed, SEARCHES, number).integers(1)[0] >> 1)
 
 
 def deadline(began: float, most_seconds: float | None, share: float = SHARE_OF_TIME) -> float:

@@ -79,6 +79,14 @@ def harmonic_products(A: Array, transposed: Array, start: int, out: Array) -> No
     _products(True, A, transposed, start, out)
 
 
+def subset_products(
+    factors: tuple[float, float], A: Array, transposed: Array, start: int, out: Array
+) -> None:
+    """Write prod_k (1 - share + share exp(-slope |a_ik - b_kj|)) for factors (share, slope)."""
+    _require(A, transposed, start, out)
+    _subset_products(*factors, A, transposed, start, out)
+
+
 def _require(A: Array, transposed: Array, start: int, out: Array) -> None:
     stop = start + out.shape[1]
     fits = len(transposed) == A.shape[1] and start >= 0 and stop <= transposed.shape[1]
@@ -255,3 +263,21 @@ def _entropies_in_double(A, transposed, start, factor, total, out):  # type: ign
                         sums[j] += s * (total + factor * lack)
                 for j in range(width):
                     row[j] += sums[j]
+
+
+@compiled(
+    "void(float64, float64, float32[:, ::1], float32[:, ::1], int64, float32[:, ::1])",
+    "void(float64, float64, float64[:, ::1], float64[:, ::1], int64, float64[:, ::1])",
+    error_model="numpy",
+)
+def _subset_products(
+    share: float, slope: float, A: Array, transposed: Array, start: int, out: Array
+) -> None:
+    taken, left, factor = A.dtype.type(share), A.dtype.type(1.0 - share), A.dtype.type(slope)
+    for i in range(A.shape[0]):
+        row = out[i]
+        row[:] = ONE
+        for k in range(A.shape[1]):
+            a, b = A[i, k], transposed[k, start : start + out.shape[1]]
+            for j in range(len(row)):
+                row[j] *= left + taken * np.exp(-abs(a - b[j]) * factor)

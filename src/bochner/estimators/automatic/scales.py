@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import Labels, Targets
 from bochner.features import Centers, FeatureMap
 from bochner.features.feature_map import categories_of
-from bochner.kernels import ColumnScaled, Kernel, Laplacian
+from bochner.kernels import Kernel, Laplacian
 from bochner.kernels.radial import Radial
 from bochner.losses import Loss, Quadratic, Smooth, SmoothedAbsolute, Squared, deviations
 from bochner.losses.smoothed_absolute import quantile_of
@@ -33,6 +33,7 @@ from bochner.tuning.exact import ROWS, require_shift_invariant, search_kernel
 from bochner.tuning.few_rows import FEWEST_ROWS as FEWEST_TO_TUNE
 from bochner.tuning.few_rows import FewRowsSearch
 from bochner.tuning.gradients import choose_kernel, tune_kernel
+from bochner.tuning.search import mean_kernel, mean_relevance
 from bochner.tuning.tuning import deadline
 from bochner.validation import seed_of
 
@@ -189,7 +190,9 @@ class KernelTuning:
                 return None
             ridge = None if is_auto(settings.alpha) else float(settings.alpha) * len(sample)
             end = deadline(began, settings.max_seconds)
-            found = FewRowsSearch(sample, seed, end, ridge, settings.fit_intercept).run()
+            found = FewRowsSearch(
+                sample, seed, end, ridge, settings.fit_intercept, quality=settings.effort
+            ).run()
         return TunedKernel(found.tuned, found.kernel, found.ridge, time.perf_counter() - began)
 
     def _tune_scales(self) -> TunedKernel:
@@ -201,11 +204,14 @@ class KernelTuning:
         seed = seed_of(settings.random_state)
         with single_blas():
             sample = self._sample(tuning, seed)
-            tuned = tuning.search(sample, seed, settings.max_seconds)
+            if not is_auto(settings.kernel):
+                tuning = replace(tuning, share=1.0)
+            results = tuning.search_all(sample, seed, settings.max_seconds, settings.effort)
             late = time.perf_counter() > deadline(began, settings.max_seconds)
-            found = self._without_comparison(tuned)
+            found = self._without_comparison(results)
             with abandonable(after(deadline(began, settings.max_seconds, SHARE_OF_KERNELS))):
-                found = self._with_kernel(sample.warped(tuned.warping), tuned, seed, late)
+                warped = sample.warped(results[0].warping)
+                found = self._with_kernel(warped, results, seed, late)
         return replace(found, seconds=time.perf_counter() - began)
 
     def _tune_bandwidth(self) -> TunedKernel | None:
@@ -257,23 +263,28 @@ class KernelTuning:
         kernel = scaled_kernel(replace(given, bandwidth="median"), self.settings.scales)
         return TunedKernel(None, kernel, RIDGE)
 
-    def _without_comparison(self, tuned: Tuned) -> TunedKernel:
+    def _without_comparison(self, results: Sequence[Tuned]) -> TunedKernel:
         """Return the kernel for the scales where there is no time to compare bandwidths."""
-        given = self.settings.kernel
+        given, tuned = self.settings.kernel, mean_relevance(results)
         if is_auto(given) or _is_laplacian_without_bandwidth(given):
-            return TunedKernel(tuned, ColumnScaled(Laplacian(1.0), tuned.scales), tuned.ridge)
+            return TunedKernel(tuned, mean_kernel(results), tuned.ridge)
         kernel = self._given_kernel()
         if has_auto_bandwidth(kernel):
             kernel = replace(kernel, bandwidth="median")  # type: ignore[type-var]
         return TunedKernel(tuned, scaled_kernel(kernel, tuned.scales), tuned.ridge)
 
-    def _with_kernel(self, sample: Sample, tuned: Tuned, seed: int, late: bool) -> TunedKernel:
-        """Return the kernel for the scales; if time is short, "auto" is the Laplacian."""
+    def _with_kernel(
+        self, sample: Sample, results: Sequence[Tuned], seed: int, late: bool
+    ) -> TunedKernel:
+        """Return the kernel for the scales; if time is short, "auto" is that of the search."""
+        tuned = mean_relevance(results)
         given, scales = self.settings.kernel, tuned.scales
         given = given if isinstance(given, str) else self._given_kernel()
         tuning: Tuning = Tuning.resolve(self.settings.tuning)
-        laplacian = TunedKernel(tuned, ColumnScaled(Laplacian(1.0), scales), tuned.ridge)
+        laplacian = TunedKernel(tuned, mean_kernel(results), tuned.ridge)
         if _is_laplacian_without_bandwidth(given) or (is_auto(given) and (late or self._only_bins)):
+            return laplacian
+        if is_auto(given) and not self.settings.effort.compares_kernels:
             return laplacian
         if is_auto(given):
             # Scales that do not help the Laplacian are not refined for another kernel.

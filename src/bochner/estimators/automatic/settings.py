@@ -19,6 +19,7 @@ from bochner.kernels import Kernel
 from bochner.losses import Loss, deviations
 from bochner.solvers import SMO, AveragedGradient, Solver
 from bochner.stopping import MOST_PASSES, NoImprovement, Passes, Seconds, Solved, Stop, Tolerance
+from bochner.tuning.quality import QUALITIES, Quality
 
 EXPECTED_ERROR = 0.25  # of the variance, if no better estimate is known
 
@@ -101,6 +102,7 @@ class FitSettings:
     scale: str | None
     scales: Any
     tuning: Any
+    quality: int
     max_passes: int | None
     max_seconds: float | None
     early_stopping: bool | str
@@ -116,6 +118,11 @@ class FitSettings:
     def memory(self) -> int:
         """The memory budget in bytes, determined once for the whole fit."""
         return memory_budget(self.memory_budget)
+
+    @property
+    def effort(self) -> Quality:
+        """What a search does at this quality."""
+        return QUALITIES[self.quality]
 
     def stops_early(self, solver: Solver[Any]) -> bool | str:
         """Return `early_stopping`; "auto" is False for a limit of passes or a closed form."""

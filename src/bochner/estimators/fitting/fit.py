@@ -270,7 +270,9 @@ class Fit:
             self.announce(plan)
         setup = self._set_up(plan, tuned)
         if previous is None and not self.is_chunk and self.source.n_rows is not None:
-            setup = setup.with_initial_size(self.source.n_rows, self._seconds_left(tuned))
+            left, most = self._seconds_left(tuned), self.settings.effort.seconds
+            left = left if left is not None and left < most else most
+            setup = setup.with_initial_size(self.source.n_rows, None if left == inf else left)
         solver: Solver[Any] = Solver.resolve(plan.solver)
         digest = fit_digest(self.rows.digest, self.settings.described(solver))
         return Preparation(tuned, plan, solver, setup, digest)

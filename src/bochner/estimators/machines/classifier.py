@@ -56,7 +56,7 @@ class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # typ
         The regularisation. "auto" is the default of the solver (docs/choosing.md).
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes.
-    fit_intercept, scale, scales, tuning
+    fit_intercept, scale, scales, tuning, quality
         As in `KernelRegressor`.
     max_passes, max_seconds, early_stopping, tol, warm_start
         As in `KernelRegressor`.
@@ -113,6 +113,7 @@ class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # typ
         scale: str | None = None,
         scales: Any = "auto",
         tuning: Any = "search",
+        quality: int = 3,
         max_passes: int | None = None,
         max_seconds: float | None = None,
         early_stopping: bool | str = "auto",
@@ -134,6 +135,7 @@ class KernelClassifier(SourceScoreMixin, ClassifierMixin, KernelMachine):  # typ
             scale=scale,
             scales=scales,
             tuning=tuning,
+            quality=quality,
             max_passes=max_passes,
             max_seconds=max_seconds,
             early_stopping=early_stopping,

@@ -55,6 +55,7 @@ from bochner.problem import Expansion
 from bochner.solvers import Solver
 from bochner.training.loop import INTERRUPTED, Training
 from bochner.tuning import Tuned, Tuning
+from bochner.tuning.quality import QUALITIES
 from bochner.validation import (
     require_callables,
     require_count,
@@ -133,6 +134,7 @@ class KernelMachine(CallbackSupportMixin, ColumnImportances):  # type: ignore[mi
         scale: str | None = None,
         scales: Any = "auto",
         tuning: Any = "search",
+        quality: int = 3,
         max_passes: int | None = None,
         max_seconds: float | None = None,
         early_stopping: bool | str = "auto",
@@ -153,6 +155,7 @@ class KernelMachine(CallbackSupportMixin, ColumnImportances):  # type: ignore[mi
         self.scale = scale
         self.scales = scales
         self.tuning = tuning
+        self.quality = quality
         self.max_passes = max_passes
         self.max_seconds = max_seconds
         self.early_stopping = early_stopping
@@ -195,6 +198,7 @@ class KernelMachine(CallbackSupportMixin, ColumnImportances):  # type: ignore[mi
         require_callables("callbacks", self.callbacks)
         require_scales(self.scales)
         Tuning.resolve(self.tuning).check()
+        require_one_of("quality", self.quality, tuple(QUALITIES))
         scaled_kernel(self._value_of("kernel"), self.scales).check()
         if not is_auto(loss := self._loss()):
             Loss.resolve(loss).check()

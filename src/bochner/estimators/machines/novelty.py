@@ -94,6 +94,7 @@ class KernelNoveltyDetector(OutlierMixin, KernelMachine):  # type: ignore[misc]
     families: ClassVar[dict[str, type[Component]]] = {"kernel": Kernel, "features": FeatureMap}
     fit_intercept = False  # the loss contains the threshold, a quantile of each batch
     tuning = "search"
+    quality = 3
     early_stopping = False
     tol = 0.0
 

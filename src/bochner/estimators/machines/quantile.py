@@ -35,7 +35,7 @@ class KernelQuantileRegressor(RegressionMachine):
         learned, "smo" on few rows, Nystroem for other kernels, and "dsg" on streams.
         alpha="auto" is divided by the standard deviation of the targets, since the loss has their
         unit.
-    fit_intercept, scale, scales, tuning
+    fit_intercept, scale, scales, tuning, quality
         As in `KernelRegressor`; scales are learned with the squared loss.
     max_passes, max_seconds, early_stopping, tol, warm_start
         As in `KernelRegressor`.
@@ -95,6 +95,7 @@ class KernelQuantileRegressor(RegressionMachine):
         scale: str | None = None,
         scales: Any = "auto",
         tuning: Any = "search",
+        quality: int = 3,
         max_passes: int | None = None,
         max_seconds: float | None = None,
         early_stopping: bool | str = "auto",
@@ -116,6 +117,7 @@ class KernelQuantileRegressor(RegressionMachine):
             scale=scale,
             scales=scales,
             tuning=tuning,
+            quality=quality,
             max_passes=max_passes,
             max_seconds=max_seconds,
             early_stopping=early_stopping,

@@ -94,6 +94,9 @@ class KernelRegressor(RegressionMachine):
         or, for up to 3,000 rows and the squared loss, by leave-one-out errors.
     tuning : str or Tuning, default="search"
         How scales are learned: "search", or a component of `bochner.tuning`.
+    quality : int, default=3
+        How much time the search may take for a better result, from 1, as fast as possible, to 5,
+        with the mean of many searches. It matters where scales are learned.
     max_passes : int or None, default=None
         The largest number of passes over the rows. A fit that has not converged by then warns.
     max_seconds : float or None, default=None
@@ -185,6 +188,7 @@ class KernelRegressor(RegressionMachine):
         scale: str | None = None,
         scales: Any = "auto",
         tuning: Any = "search",
+        quality: int = 3,
         max_passes: int | None = None,
         max_seconds: float | None = None,
         early_stopping: bool | str = "auto",
@@ -206,6 +210,7 @@ class KernelRegressor(RegressionMachine):
             scale=scale,
             scales=scales,
             tuning=tuning,
+            quality=quality,
             max_passes=max_passes,
             max_seconds=max_seconds,
             early_stopping=early_stopping,
