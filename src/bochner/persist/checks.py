@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from bochner.component import Component
 from bochner.data.transforms.times import are_parts
-from bochner.persist.registry import name_of
+from bochner.persist.registry import NEW_PARAMETERS, name_of
 from bochner.records import Validated, require_sound
 
 MOST_COLUMNS = 1 << 31
@@ -70,7 +70,13 @@ def _expected_of_estimator(kind: Any) -> tuple[dict[str, Any], Collection[str]]:
     }
     attributes = SET_BY_SCIKIT_LEARN | typing.get_type_hints(kind)
     hints = attributes | dict.fromkeys(parameters - {"self", "args", "kwargs"}, Any)
-    return hints, hints.keys() - own.keys()
+    return hints, hints.keys() - own.keys() | NEW_PARAMETERS
+
+
+def parameters_added(kind: type[BaseEstimator]) -> dict[str, Any]:
+    """Return the default values of an estimator's parameters that earlier files may lack."""
+    own = inspect.signature(kind).parameters
+    return {name: own[name].default for name in NEW_PARAMETERS & own.keys()}
 
 
 def defaults(kind: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from bochner.persist.checks import defaults, require_consistent, type_error
+from bochner.persist.checks import defaults, parameters_added, require_consistent, type_error
 from bochner.persist.container import ModelFileError
 from bochner.persist.encoding import EVALUATION, SPARSE
 from bochner.persist.pipelines import restored
@@ -102,6 +102,7 @@ def restore(kind: type[Any], state: dict[str, Any]) -> Any:
     """Return a record with the fields that a file holds, after checking them."""
     if issubclass(kind, BaseEstimator):
         state = {name: part for name, part in state.items() if name not in REMOVED_FIELDS}
+        state = parameters_added(kind) | state
     state = {present_field(kind, name): part for name, part in state.items()}
     if (wrong := type_error(kind, state)) is not None:
         raise ModelFileError(f"The file does not fit this library: {wrong}.")

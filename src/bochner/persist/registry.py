@@ -127,6 +127,8 @@ MODULES = {
 
 # Fields of estimators in files of earlier versions that are computed now.
 REMOVED_FIELDS = {"coef_"}
+# Parameters of estimators that files of earlier versions lack; they had what is now the default.
+NEW_PARAMETERS = {"quality"}
 # The fields of a class in files of earlier versions that have another name now.
 OLD_FIELDS = {
     "estimators.GaussianProcessSetup": {"recipe": "parameters"},
