@@ -105,6 +105,21 @@ def test_categories_have_scales_too():
     assert np.isfinite(model.predict(unseen)).all()
 
 
+@pytest.mark.filterwarnings("ignore::bochner.exceptions.DataWarning")
+@pytest.mark.parametrize("text", [["country"], ["country", "tree"], ["country", "currency"]])
+def test_constant_categories_do_not_matter(text):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": rng.uniform(size=200), "tree": rng.choice(["ash", "oak"], 200)})
+    y = np.sin(6 * frame["age"]) + (frame["tree"] == "oak") * ("tree" in text)
+    frame = frame[["age", *(["tree"] if "tree" in text else [])]]
+    constant = {name: "same" for name in text if name != "tree"}
+    model = KernelRegressor(random_state=0).fit(frame.assign(**constant), y)
+    expected = KernelRegressor(random_state=0).fit(frame, y).predict(frame)
+    for other in ("same", "another"):
+        found = model.predict(frame.assign(**dict.fromkeys(constant, other)))
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_missing_numbers_and_heavy_tails_are_no_obstacle():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(300, 3))

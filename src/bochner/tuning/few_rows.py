@@ -72,9 +72,9 @@ class ScaledKernel:
         if not len(scales[numbers]):
             return reduce(mul, factors)
         every = self.all_scales(n_columns)
-        if not factors:
+        rest = np.setdiff1d(np.arange(n_columns), [*places, *columns.constant]).tolist()
+        if len(rest) == n_columns:
             return ColumnScaled(inner, every)
-        rest = [j for j in range(n_columns) if j not in places]
         return reduce(mul, factors, ColumnScaled(inner, every[rest]).on(rest))
 
     def all_scales(self, n_columns: int) -> Array:

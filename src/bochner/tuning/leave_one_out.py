@@ -59,7 +59,8 @@ class SplitColumns:
     """The columns of a sample that vary: numbers divided by their widths, and categories.
 
     `group` is the group of each column, the numbers first; columns of a group share their weight.
-    `places` are the columns' indices in the sample, `widths` their widths.
+    `places` are the columns' indices in the sample, `widths` their widths; `constant` are the
+    categories that do not vary.
     """
 
     numbers: NDArray[np.float32]
@@ -67,6 +68,7 @@ class SplitColumns:
     group: NDArray[np.int64]
     places: NDArray[np.int64]
     widths: Array
+    constant: NDArray[np.int64]
 
     @classmethod
     def of(cls, sample: Sample) -> SplitColumns:
@@ -79,7 +81,8 @@ class SplitColumns:
         widths = sample.widths()[places]
         numbers = sample.X[:, places[:split]] / widths[:split]
         categories = sample.X[:, places[split:]]
-        return cls(numbers.astype(np.float32), categories, group[order], places, widths)
+        constant = np.setdiff1d(sample.categorical, places)
+        return cls(numbers.astype(np.float32), categories, group[order], places, widths, constant)
 
     def __getitem__(self, rows: Any) -> SplitColumns:
         return replace(self, numbers=self.numbers[rows], categories=self.categories[rows])
