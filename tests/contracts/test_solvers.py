@@ -23,7 +23,7 @@ from bochner.data import ArraySource, IteratorSource, open_source, prefetched
 from bochner.data.batch import make_batch
 from bochner.features import Centers, KernelBasis, NystroemFeatures
 from bochner.kernels import Gaussian, Polynomial
-from bochner.losses import Loss, Regression
+from bochner.losses import Loss, Multinomial, Regression, SmoothedAbsolute
 from bochner.problem import Problem
 from bochner.solvers import DoublyStochastic, EigenPro, PlainStep, Preconditioned, Solver
 from bochner.stopping import Passes, Solved
@@ -302,6 +302,34 @@ def posed(case: Case, X: np.ndarray, alpha: float) -> Problem:
 def same_centres(case: Case) -> dict[str, Any]:
     some = case.features == "some centres"
     return {"features": Centers(given=contradicting()[0][:40])} if some else {}
+
+
+BY_PASSES = [
+    case
+    for case in CASES
+    if case.solver.tags.evaluates == "passes" and not hasattr(case.solver, "batch_size")
+]
+
+
+@law("loss", BY_PASSES)
+def test_the_loss_of_the_last_pass_is_that_of_the_training_rows(case):
+    settings = {"alpha": 1e-2, "max_passes": 100, "solver": clone(case.solver)}
+    for model, X, y in case.machines(**settings):
+        if hasattr(model.solver, "tol"):
+            model.set_params(solver__tol=1e-6)
+        weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+        loss = model.fit(X, y, weight).loss_
+        loss = replace(loss, width=1e-9) if isinstance(loss, SmoothedAbsolute) else loss
+        targets = y[:, None] if isinstance(model, KernelRegressor) else coded(y, model)
+        losses = loss.value(targets, values(model, X).reshape(targets.shape))
+        mean = np.average(losses, weights=weight)
+        assert model.history_["loss"][-1] == pytest.approx(mean, rel=1e-3)
+
+
+def coded(y: np.ndarray, model: Any) -> np.ndarray:
+    """The targets of a loss for labels: 1 for the class, else 0, or -1 for losses of margins."""
+    chosen = (y[:, None] == model.classes_).astype(float)
+    return chosen if isinstance(model.loss_, Multinomial) else 2 * chosen - 1
 
 
 @law("weights")

@@ -42,10 +42,10 @@ class State(Validated):
 
     `loss` is the mean loss of the last batch before its step and `moved` the norm of the last
     step; the loop raises if either is infinite. `pass_losses` holds the mean training loss of
-    every pass that changed the weights. `optimality` is the relative distance to the minimum:
-    about 1 at the start, 0 at the minimum, infinite if the solver cannot compute it. `best` holds
-    weights and intercept of the best held-out evaluation; the loop sets it if the solver's tags
-    ask for it.
+    every pass that changed the weights, or this loss with the penalty. `optimality` is the relative
+    distance to the minimum: about 1 at the start, 0 at the minimum, infinite if the solver cannot
+    compute it. `best` holds weights and intercept of the best held-out evaluation; the loop sets it
+    if the solver's tags ask for it.
     """
 
     loss: float

@@ -48,7 +48,8 @@ class Progress:
     loss : float
         Mean training loss of the last batch, before its step.
     pass_losses : tuple of float
-        Mean training loss of every pass that has ended, each batch's before its step.
+        Mean training loss of every pass that has ended, each batch's before its step; with the
+        penalty where a solver minimises both by conjugate gradients.
     size : int
         Functions of the basis in use.
     optimality : float

@@ -110,12 +110,14 @@ class ConjugateGradient(SystemSolver[ConjugateGradientState], name="cg"):
         require_weight(state.total_weight)
         if state.system is None:
             state.system = self._system(problem, state)
-            state.pass_losses.append(state.total / state.total_weight)
+            state.loss = state.total / state.total_weight
+            state.pass_losses.append(state.loss + penalty(problem, state))
         else:
             gain = state.system.step(1.0 / state.total_weight, self._preconditioner(problem, state))
             state.moved = float(np.sum(gain))
             state.pass_losses.append(state.pass_losses[-1] - state.moved)
-        state.loss, state.optimality = state.pass_losses[-1], state.system.relative
+            state.loss = max(state.pass_losses[-1] - penalty(problem, state), 0.0)
+        state.optimality = state.system.relative
         state.total_weight = state.total = 0.0
         return state
 
@@ -159,6 +161,13 @@ class ConjugateGradient(SystemSolver[ConjugateGradientState], name="cg"):
     def _preconditioner(self, problem: Problem, state: ConjugateGradientState) -> Preconditioner:
         assert isinstance(problem.loss, Quadratic)
         return preconditioner(problem, problem.loss.curvature_bound, state.diagonal)
+
+
+def penalty(problem: Problem, state: ConjugateGradientState) -> float:
+    """Return alpha/2 |f|^2, which the objective has beside the mean loss."""
+    weights = state.weights[:-1]
+    squares = np.einsum("ij,ij->", weights, weights, dtype=np.float64)
+    return problem.alpha / 2 * float(squares)
 
 
 def initial_state(problem: Problem, weights: NDArray[Any]) -> ConjugateGradientState:

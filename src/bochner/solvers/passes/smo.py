@@ -193,8 +193,8 @@ class SMO(Solver[SMOState], name="smo"):
                 gap = _Gap.of(problem, dual, _variables(state, k), state.values[:, k])
             state.intercept[k] = gap.intercept
             gaps[k], losses[k] = gap.relative, gap.loss
-        scale = _strength(problem, state)
-        state.loss, state.optimality = float(losses.sum() / scale), float(gaps.max())
+        scale = _strength(problem, state) / float(state.row_weights.sum())
+        state.loss, state.optimality = float(losses.sum() * scale), float(gaps.max())
         state.moved = float(np.abs(state.weights - before).max())
         state.pass_losses.append(state.loss)
         return state
