@@ -9,6 +9,7 @@ from sklearn.metrics import log_loss
 
 from bochner import KernelClassifier
 from bochner.data import Batch
+from bochner.estimators.fitting import calibration
 from bochner.estimators.fitting.calibration import UNCALIBRATED, Calibration
 from bochner.features import Binning, Fourier
 from bochner.losses import Hinge, Squared
@@ -252,3 +253,21 @@ def test_a_warm_start_is_calibrated_anew():
     going_on = model.set_params(max_passes=6).fit(X, y)
     whole = classifier("squared", max_passes=6, early_stopping=True).fit(X, y)
     assert going_on.calibration_ == whole.calibration_ != first
+
+
+@pytest.mark.parametrize("labels", [400, 1_900])
+def test_labels_that_occur_once_take_few_steps_on_few_numbers(labels, monkeypatch):
+    found, evaluate = [], calibration._loss
+
+    def counted(factors, scores, targets, weight):
+        found.append(targets.size)
+        return evaluate(factors, scores, targets, weight)
+
+    monkeypatch.setattr(calibration, "_loss", counted)
+    rng = np.random.default_rng(0)
+    f = 0.01 * rng.normal(size=(labels, labels)) - 1.0  # nothing is known of other rows
+    learned = Calibration.learn(Squared(), batch(2 * np.eye(labels) - 1), f - 0.1 * np.eye(labels))
+    assert len(found) < 300
+    assert max(found) <= calibration.MOST_NUMBERS + labels
+    assert learned.slope >= 0
+    assert learned.power >= 0

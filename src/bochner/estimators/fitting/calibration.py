@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
 from bochner.losses import Loss, Probabilistic, Quadratic
 from bochner.losses.classification import softmax
@@ -17,6 +18,9 @@ Array = NDArray[np.float64]
 LEAST = 1e-3  # the least factor of scores of size 1, so that p keeps the order of f
 NOISE = 1e-9  # of the scores: smaller differences between classes are rounding
 MOST_STEPS = 100
+LONGEST_STEP = 1e4  # for scores of size 1: far off, where p is 0 or 1, the curvature is nearly 0
+MOST_NUMBERS = 500_000  # rows times classes: two factors need no more
+SAMPLE = 0xCA1  # random stream
 NEGLIGIBLE = 1e-14  # predicted decrease of the mean loss at which Newton stops
 SUFFICIENT = 1e-4  # of the predicted decrease, for a step to be accepted (Lin, Lin and Weng)
 
@@ -62,7 +66,7 @@ class Calibration:
     def learn(cls, loss: Loss, held_out: Batch, f: NDArray[Any]) -> Calibration:
         """Return the calibration of maximum likelihood, given f at held-out rows."""
         y, weight = held_out.targets, np.asarray(held_out.weights, np.float64)
-        counted = weight > 0
+        counted = _some(np.flatnonzero(weight > 0), y.shape[1])
         y, weight, f = y[counted], weight[counted], f[counted]
         targets, weight = _smoothed_targets(y, weight), weight / weight.sum()
         scores, sizes = _of_size_one(_scores(loss, f), weight)
@@ -81,6 +85,14 @@ class Calibration:
 
 
 UNCALIBRATED = Calibration()
+
+
+def _some(rows: NDArray[np.int64], outputs: int) -> NDArray[np.int64]:
+    """Return all rows, or a sample if there are more than two factors need."""
+    most = MOST_NUMBERS // outputs + 1
+    if len(rows) <= most:
+        return rows
+    return np.sort(rows[Random(0, SAMPLE).permutation(len(rows))[:most]])
 
 
 def is_likelihood(loss: Loss) -> bool:
@@ -143,6 +155,7 @@ def _newton(scores: Array, targets: Array, weight: Array) -> Array:
     for _ in range(MOST_STEPS):
         gradient, hessian = _derivatives(factors, scores, targets, weight)
         step = -np.linalg.solve(hessian, gradient)
+        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), LONGEST_STEP))
         bound = _loss(factors, scores, targets, weight)
         while (fall := -float(gradient @ step)) > NEGLIGIBLE:
             if _loss(factors + step, scores, targets, weight) <= bound - SUFFICIENT * fall:
