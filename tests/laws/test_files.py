@@ -298,6 +298,8 @@ def test_a_full_disk_is_an_error_with_a_remedy(tmp_path, monkeypatch):
         ("a,y\n1,2\n", {"target": "z"}, "no column 'z'. It has 'a', 'y'"),
         ("a,y\n1,2\n", {"target": "y", "drop": ["a"]}, "no column left"),
         ("a,y\n1,2\n", {"target": "y", "columns": ["y"]}, "neither a target"),
+        ("a,y\n1,2\n", {"target": "y", "weight": "y"}, "'y' cannot be both target and weight"),
+        ("a,y\n1,2\n", {"target": ["y", "y"]}, "Targets must be different columns"),
         ("a,a,y\n1,2,3\n", {"target": "y"}, "two columns are called"),
         ("a,y\n1,2\n", {"missing": "guess"}, "missing must be one of"),
         ("a,y\n1,2\n", {"keep": "maybe"}, "keep must be one of"),

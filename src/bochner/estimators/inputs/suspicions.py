@@ -52,14 +52,14 @@ def warn_of_columns(source: DataSource, names: NDArray[Any] | None, table: Table
         warnings.warn(sentence, DataWarning, stacklevel=5)
 
 
-def warn_of_labels(counts: NDArray[np.int64], name: str = "y") -> None:
+def warn_of_labels(counts: NDArray[np.int64]) -> None:
     """Warn of nearly as many labels as rows, given the number of rows of each label."""
     labels, rows = len(counts), int(counts.sum())
     if labels >= FEWEST_LABELS and rows < FEW_ROWS_A_LABEL * labels:
         warnings.warn(
-            f"{name} has {labels:,} different labels in {rows:,} rows, which is "
+            f"The target has {labels:,} different labels in {rows:,} rows, which is "
             f"{rows / labels:.1f} rows a label: they may be names or numbers rather than classes. "
-            "Give numbers to a KernelRegressor, or join rare labels.",
+            "Predict numbers by regression, or join rare labels.",
             DataWarning,
             stacklevel=5,
         )
@@ -83,7 +83,7 @@ def warn_of_size(plan: PlannedModel, source: DataSource) -> None:
         warnings.warn(
             f"The model will take about {amount(model_bytes)}, more than {MUCH_LARGER} times as "
             f"much as its rows, {amount(data)}: it has a weight of each function for each label or "
-            "output. Join rare labels, give numbers to a regressor, or give fewer functions: "
+            "output. Join rare labels, predict numbers by regression, or give fewer functions: "
             "features=Centers(500).",
             DataWarning,
             stacklevel=5,

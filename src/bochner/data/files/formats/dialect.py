@@ -233,7 +233,8 @@ def _date_message(name: str, date: str) -> str:
     return (
         f'column "{name}" seems to hold dates that are not written like 2024-01-31, but '
         f"{quoted_cell(date.encode())}, which can be read in two ways. Rewrite them, give "
-        f"categorical=[{name!r}] if they are categories, or leave them out: drop=[{name!r}]."
+        f"categorical=[{name!r}] if they are categories, or leave them out if they are no target: "
+        f"drop=[{name!r}]."
     )
 
 

@@ -48,5 +48,5 @@ def notation_message(name: str, other: str, decimal: str = ".", remedy: str = "R
     return (
         f'column "{name}" seems to hold numbers that are not written like 1234{decimal}5, but '
         f"{other}. {remedy} them, give categorical=[{name!r}] if they are categories or labels, or "
-        f"leave them out: drop=[{name!r}]."
+        f"leave them out if they are no target: drop=[{name!r}]."
     )

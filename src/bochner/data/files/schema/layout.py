@@ -92,6 +92,7 @@ class ColumnSelection:
         given: Any = self.target if several else [self.target]
         targets = tuple(names[one] for one in given) if self.target is not None else ()
         weight = None if self.weight is None else names[self.weight]
+        _require_roles(targets, weight)
         taken = {*targets, weight, *(names[one] for one in self.drop)}
         if self.columns is None:
             features = tuple(name for name in table.names if name not in taken)
@@ -216,6 +217,16 @@ class _ColumnNames:
                 f"of these.{did_you_mean(column, table.names)}"
             )
         return str(column)
+
+
+def _require_roles(targets: tuple[str, ...], weight: str | None) -> None:
+    """Refuse a column that is two targets, or the target and the weight."""
+    if len(set(targets)) < len(targets):
+        raise ValueError(f"Targets must be different columns; got {quoted(targets)}.")
+    if weight in targets:
+        raise ValueError(
+            f"The column {weight!r} cannot be both target and weight. Give another weight, or none."
+        )
 
 
 def _require_distinct(features: tuple[str, ...], taken: set[Any]) -> None:
