@@ -51,7 +51,7 @@ class Graph:
         try:
             import onnx
         except ImportError as error:
-            raise ImportError("to_onnx needs onnx: pip install 'bochner[onnx]'.") from error
+            raise ImportError("Export to ONNX needs onnx: pip install 'bochner[onnx]'.") from error
         self.onnx: Any = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
@@ -115,8 +115,8 @@ def functions(graph: Graph, basis: Any, X: str, count: int) -> str:
     if isinstance(basis, BinningBasis):
         return _indicators(graph, basis, X, count)
     raise ValueError(
-        f"to_onnx needs Fourier features, centres or bins; got a {type(basis).__name__}. Fit with "
-        "features=Fourier(1000), Centers(1000) or Binning(64)."
+        f"Export to ONNX needs Fourier features, centres or bins; got a {type(basis).__name__}. "
+        "Fit with features=Fourier(1000), Centers(1000) or Binning(64)."
     )
 
 
@@ -185,7 +185,7 @@ def _indicators(graph: Graph, basis: BinningBasis, X: str, count: int) -> str:
 
 def _centred(graph: Graph, rows: Centring, X: str) -> str:
     if type(rows) is not Centring:
-        raise ValueError("to_onnx supports no kernels of histograms. Choose another kernel.")
+        raise ValueError("Export to ONNX supports no kernels of histograms. Choose another kernel.")
     return X if rows.centre is None else graph.add("Sub", X, graph.constant(rows.centre[None]))
 
 
@@ -224,7 +224,7 @@ def _selected(graph: Graph, basis: SelectedBasis, X: str, count: int) -> str:
 def _centers(graph: Graph, basis: CenterBasis, X: str, count: int) -> str:
     if not isinstance(basis.centers, np.ndarray):
         raise AdvisedError(
-            "to_onnx needs dense centres; got sparse rows.",
+            "Export to ONNX needs dense centres; got sparse rows.",
             "Fit to X.toarray().",
             "Write the rows in a dense format, by `bochner convert rows.svm rows.csv`, and fit to "
             "these.",
@@ -260,8 +260,8 @@ def _values(graph: Graph, kernel: Any, X: str, centers: NDArray[np.float64]) -> 
         raised = graph.add("Add", products, graph.constant(float(kernel.constant)))
         return graph.add("Pow", raised, graph.constant(float(kernel.degree)))
     raise ValueError(
-        "At centres, to_onnx supports the kernels Gaussian, Laplacian and Polynomial, also with "
-        f"scales, and sums of the first two; got {kernel!r}. For other "
+        "At centres, export to ONNX supports the kernels Gaussian, Laplacian and Polynomial, also "
+        f"with scales, and sums of the first two; got {kernel!r}. For other "
         "shift-invariant kernels use features=Fourier(1000)."
     )
 
@@ -281,7 +281,9 @@ def _diagonal(graph: Graph, kernel: Any, X: str) -> str:
         return graph.add("Pow", raised, graph.constant(float(kernel.degree)))
     if isinstance(kernel, ShiftInvariant):
         return graph.constant([[float(kernel.variance)]])
-    raise ValueError(f"to_onnx does not support the variance of {kernel!r}. Choose another kernel.")
+    raise ValueError(
+        f"Export to ONNX does not support the variance of {kernel!r}. Choose another kernel."
+    )
 
 
 def _row(number: float, count: int) -> NDArray[np.float64]:
@@ -468,7 +470,7 @@ def _log_probabilities(graph: Graph, loss: Any, outputs: int, f: str) -> str:
         return positive if outputs == 1 else graph.add("LogSoftmax", positive, options={"axis": 1})
     if isinstance(loss, Squared):
         return _shares(graph, both, max(2, outputs))
-    raise ValueError(f"to_onnx does not support the probabilities of {type(loss).__name__}.")
+    raise ValueError(f"Export to ONNX does not support the probabilities of {type(loss).__name__}.")
 
 
 def _log_one_plus_exp(graph: Graph, z: str) -> str:
@@ -519,11 +521,13 @@ def _preprocess(graph: Graph, model: Any, X: str) -> str:
     """Add the filling and scaling of rows as the model does it; return the name of the rows."""
     known = vars(model)
     if known.get("_table") is not None:
-        raise ValueError("to_onnx needs columns of numbers; here are columns of text or times.")
+        raise ValueError(
+            "Export to ONNX needs columns of numbers; here are columns of text or times."
+        )
     if known.get("warping_") is not None:
         raise ValueError(
-            "to_onnx does not support learned maps of columns, which this model has. Fit with "
-            "tuning=Tuning(warp=False), or scales=None."
+            "Export to ONNX does not support learned maps of columns, which this model has. Fit "
+            "with tuning=Tuning(warp=False), or scales=None."
         )
     if (filling := known.get("_filling")) is not None:
         values = graph.constant(filling.values[None])
@@ -543,5 +547,7 @@ def _outputs(graph: Graph, model: Any, X: str) -> list[str]:
         return process_outputs(graph, model, X)
     expansion = getattr(model, "expansion_", None)
     if expansion is None or not hasattr(getattr(model, "_setup", None), "targets"):
-        raise ValueError(f"to_onnx needs a machine or a transformer; got {type(model).__name__}.")
+        raise ValueError(
+            f"Export to ONNX needs a machine or a transformer; got {type(model).__name__}."
+        )
     return predictions(graph, model, evaluated(graph, expansion, X))
