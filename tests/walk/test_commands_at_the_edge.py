@@ -200,3 +200,38 @@ def test_an_interruption_of_the_search_says_what_was_kept(rows, monkeypatch):
     assert result.exit_code == 130
     assert "nothing was kept, and m.bochner was not written" in result.stderr
     assert sorted(path.name for path in Path().iterdir()) == ["rows.csv"]
+
+
+def test_an_interruption_while_a_model_is_saved_waits_for_the_file(rows, monkeypatch):
+    save = bochner.save
+
+    def interrupted(model, path, **more):
+        press()
+        save(model, path, **more)
+
+    monkeypatch.setattr(bochner, "save", interrupted)
+    result = call("fit", str(rows), "-t", "y", "-o", "m.bochner", "--test", "0.5")
+    assert result.exit_code == 130
+    assert "interrupted; m.bochner was saved." in result.stderr
+    assert bochner.load("m.bochner").n_features_in_ == 2
+    assert sorted(path.name for path in Path().iterdir()) == ["m.bochner", "rows.csv"]
+
+
+@pytest.mark.parametrize(
+    ("work", "arguments", "out"),
+    [
+        ("reading.load_model", ["predict", "m.bochner", "rows.csv", "-o"], "p.csv"),
+        ("reading.load_model", ["evaluate", "m.bochner", "rows.csv", "--report"], "page.html"),
+        ("conversion.convert_files", ["convert", "rows.csv"], "rows.parquet"),
+        ("fitting.FitCommand.run", ["fit", "rows.csv", "-t", "y", "-o"], "new.bochner"),
+        ("comparison.CompareCommand.run", ["compare", "rows.csv", "--report"], "page.html"),
+    ],
+)
+def test_an_interruption_names_the_file_that_was_not_written(
+    rows, model, monkeypatch, work, arguments, out
+):
+    monkeypatch.setattr(f"bochner.cli.work.{work}", press)
+    result = call(*arguments, out)
+    assert result.exit_code == 130
+    assert f"interrupted; {out} was not written." in result.stderr
+    assert not Path(out).exists()

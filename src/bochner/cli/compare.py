@@ -99,7 +99,7 @@ def compare(
     given = {"kernel": kernel, "loss": loss, "memory_budget": memory, "n_jobs": threads}
     parameters = options.estimator_parameters(given, scale, quantiles, set_)
     parameters |= {"random_state": seed, "max_seconds": time}
-    with screen.report_errors():
+    with screen.report_errors(report):
         from bochner.cli.work.comparison import CompareCommand
         from bochner.cli.work.pages import require_page
         from bochner.cli.work.reading import DataOptions, ReadingOptions

@@ -57,7 +57,7 @@ def convert(
     Missing numbers and text are preserved; a format that cannot hold them is an error.
     """
     screen = Screen(as_json, quiet)
-    with screen.report_errors():
+    with screen.report_errors(out):
         began = perf_counter()
         screen.require_one_output(out)
         if Path(given).suffix == ".bochner" and Path(out).suffix.lower() != ".onnx":

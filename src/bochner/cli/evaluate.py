@@ -43,7 +43,7 @@ def evaluate(
 ) -> None:
     """Compare predictions with the targets, and write a report with --report."""
     screen = Screen(as_json, quiet)
-    with screen.report_errors():
+    with screen.report_errors(report):
         from bochner.cli.work.evaluation import evaluate_model
         from bochner.cli.work.pages import model_report, require_page
         from bochner.cli.work.reading import (
@@ -69,6 +69,7 @@ def evaluate(
         result = evaluate_model(fitted.model, source)
         report_skipped(source, screen)
         record: dict[str, Any] = {"rows": result.rows, "scores": result.scores}
+        record["skipped_rows"] = source.skipped.count
         lines = [f"{name:<24} {value:.6g}" for name, value in result.scores.items()]
         if report is not None:
             model_report(fitted, result, source, options.command_line()).write(report)

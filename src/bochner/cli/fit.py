@@ -92,7 +92,7 @@ def fit(
         "max_seconds": time, "memory_budget": memory, "n_jobs": threads,
     }  # fmt: skip
     parameters = options.estimator_parameters(given, scale, quantiles, set_)
-    with screen.report_errors():
+    with screen.report_errors(out):
         from bochner.cli.work.fitting import FitCommand
         from bochner.cli.work.reading import DataOptions, ReadingOptions
 

@@ -50,7 +50,18 @@ def _lines(header: Header) -> list[str]:
     if (importances := _importances(header)) is not None:
         parts += [("importances", ""), *importances]
     shown = [(name, value) for name, value in parts if value not in (None, [], {})]
-    return [f"{name:<24} {value}".rstrip() for name, value in shown]
+    return [f"{name:<24} {_text(value)}".rstrip() for name, value in shown]
+
+
+def _text(value: Any) -> str:
+    """Return a value as text: numbers with six digits, lists and tables without brackets."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(one)}" for name, one in value.items())
+    return str(value)
 
 
 def _importances(header: Header) -> list[tuple[str, str]] | None:

@@ -75,7 +75,7 @@ def predict(
     Columns are found by their names in the training data; others are ignored.
     """
     screen = Screen(as_json, quiet)
-    with screen.report_errors():
+    with screen.report_errors(out):
         from bochner.cli.work.predictions import PredictionOptions, predict_columns
         from bochner.cli.work.reading import (
             ReadingOptions,

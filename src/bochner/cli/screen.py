@@ -74,8 +74,11 @@ class Screen:
         return typer.Exit(code)
 
     @contextmanager
-    def report_errors(self) -> Iterator[None]:
-        """Print errors that users can fix, with an exit code, and warnings as notes at once."""
+    def report_errors(self, out: object = None) -> Iterator[None]:
+        """Print errors that users can fix, with an exit code, and warnings as notes at once.
+
+        `out` is the file that the command writes only when it is complete, if there is one.
+        """
         with warnings.catch_warnings(), self._log_as_notes():
             warnings.simplefilter("default")
             warnings.showwarning = self._note_once
@@ -84,7 +87,8 @@ class Screen:
             except (ValueError, OSError, ImportError, ArithmeticError, MemoryError) as error:
                 raise self.error(in_command_words(error)) from error
             except KeyboardInterrupt:
-                raise self.error("interrupted.", INTERRUPTED) from None
+                lost = "" if out in (None, "-") else f"; {out} was not written"
+                raise self.error(f"interrupted{lost}.", INTERRUPTED) from None
 
     @contextmanager
     def _log_as_notes(self) -> Iterator[None]:

@@ -21,6 +21,7 @@ from bochner.cli.work.evaluation import evaluate_model
 from bochner.cli.work.reading import DataOptions, require_files
 from bochner.data import FileSource, Schema, Split
 from bochner.data.files.formats.chunk import quoted
+from bochner.training.interruption import interruptible
 from bochner.wording import amount, did_you_mean, duration
 
 MOST_CLASSES = 50  # integer targets with more values mean regression
@@ -176,8 +177,7 @@ class FitCommand:
         model = self._model(choice, unfinished)
         self._learn(model, source, screen)
         summary = self._summary(choice, source, perf_counter() - began)
-        bochner.save(model, self.out, summary=summary)
-        self.checkpoint.unlink(missing_ok=True)
+        self._save(model, summary, screen)
         if self.test > 0:  # after saving: an error in the test rows does not lose the fit
             summary["scores"] = self._evaluate(model, source.schema, screen)
             bochner.save(model, self.out, summary=summary)
@@ -249,6 +249,14 @@ class FitCommand:
         except KeyboardInterrupt:
             raise self._interrupted(screen, before) from None
         model.set_params(callbacks=None)
+
+    def _save(self, model: Any, summary: dict[str, Any], screen: Screen) -> None:
+        """Write the model, and remove the checkpoint; a Ctrl-C waits until this is done."""
+        with interruptible() as interrupted:
+            bochner.save(model, self.out, summary=summary)
+            self.checkpoint.unlink(missing_ok=True)
+        if interrupted.is_set():
+            raise screen.error(f"interrupted; {self.out} was saved.", INTERRUPTED)
 
     @property
     def _checkpoint_time(self) -> int | None:
