@@ -235,3 +235,13 @@ def test_an_interruption_names_the_file_that_was_not_written(
     assert result.exit_code == 130
     assert f"interrupted; {out} was not written." in result.stderr
     assert not Path(out).exists()
+
+
+def test_a_reader_who_leaves_early_is_no_error(rows, model, monkeypatch):
+    def broken(*given, **more):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("bochner.cli.work.reading.load_model", broken)
+    result = call("predict", "m.bochner", str(rows), "-o", "-")
+    assert result.exit_code == 1
+    assert "Error" not in result.stderr

@@ -84,6 +84,8 @@ class Screen:
             warnings.showwarning = self._note_once
             try:
                 yield
+            except BrokenPipeError:
+                raise  # the reader of the output has ended; typer exits in silence
             except (ValueError, OSError, ImportError, ArithmeticError, MemoryError) as error:
                 raise self.error(in_command_words(error)) from error
             except KeyboardInterrupt:
