@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import r2_score
 from typer.testing import CliRunner, Result
 
 import bochner
@@ -191,6 +192,25 @@ def test_deviations_quantiles_and_scores_of_a_gaussian_process_include_the_noise
     assert likelihood == pytest.approx(-norm.logpdf(y, found["y"], deviation).mean(), rel=1e-4)
     run = Run.of(process, noisy[["a", "b", "c"]], y, seconds=None)
     assert run.scores[-1].value == pytest.approx(likelihood, rel=1e-4)
+
+
+@pytest.mark.parametrize("task", ["regression", "gaussian-process", "quantiles"])
+def test_several_targets_have_scores_of_each_and_their_means(folder, frame, task):
+    frame.assign(z=100 + 5 * frame["a"]).to_csv("two.csv", index=False)
+    more = ["--quantiles", "0.1,0.9"] if task == "quantiles" else []
+    done("fit", "two.csv", "-t", "y,z", "--task", task, *more, "-o", "m.bochner")
+    scores = told("evaluate", "m.bochner", "two.csv")["scores"]
+    first = next(iter(scores))
+    assert scores[first] == pytest.approx((scores[f"{first} of y"] + scores[f"{first} of z"]) / 2)
+    done("predict", "m.bochner", "two.csv", "-o", "p.csv")
+    found, truth = pd.read_csv("p.csv"), pd.read_csv("two.csv")
+    if task == "quantiles":
+        names = [f"quantile {share} of {name}" for name in "yz" for share in (0.1, 0.9)]
+        assert list(found) == names
+        assert (found["quantile 0.1 of z"] <= truth["z"]).mean() > 0.8
+    else:
+        assert list(found) == ["y", "z"]
+        assert scores["R²"] == pytest.approx(r2_score(truth[["y", "z"]], found))
 
 
 def test_novelty_is_learned_without_a_target_where_it_is_asked_for(folder, frame):

@@ -207,6 +207,34 @@ def test_scores_are_those_of_scikit_learn_also_with_weights():
     assert loss.value == pytest.approx(np.mean(parts))
 
 
+def test_scores_of_several_targets_are_means_over_the_targets():
+    from sklearn import metrics
+
+    truth = np.column_stack([HEIGHT, 100 + 5 * HEIGHT])  # one average would flatter R²
+    said, weight = truth + rng.normal(size=truth.shape), rng.integers(1, 4, size=300)
+    several = NumberPredictions(truth, said, np.ones(300), weight)
+    found = {score.name: score.value for score in several.scores()}
+    assert found["R²"] == pytest.approx(metrics.r2_score(truth, said, sample_weight=weight))
+    rmse = metrics.root_mean_squared_error(truth, said, sample_weight=weight)
+    assert found["RMSE"] == pytest.approx(rmse)
+    parts = [
+        NumberPredictions(y, f, np.ones(300), weight) for y, f in zip(truth.T, said.T, strict=True)
+    ]
+    assert several.by_target()[1].scores() == parts[1].scores()
+    assert found["negative log likelihood"] == pytest.approx(
+        np.mean([part.scores()[-1].value for part in parts])
+    )
+    both = np.stack([said - 1, said], axis=2)
+    quantiles = QuantilePredictions(truth, both, [0.1, 0.6], weight)
+    losses = [
+        metrics.mean_pinball_loss(truth, both[..., j], alpha=tau, sample_weight=weight)
+        for j, tau in enumerate([0.1, 0.6])
+    ]
+    assert quantiles.scores()[0].value == pytest.approx(np.mean(losses))
+    for predictions in (several, quantiles):
+        assert len(predictions.pictures("several")) == 2
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [

@@ -66,7 +66,7 @@ def evaluate(
             missing_target=missing_target.literal,
             split=fitted.split(part.literal),
         )
-        result = evaluate_model(fitted.model, source)
+        result = evaluate_model(fitted.model, source, schema.targets)
         report_skipped(source, screen)
         record: dict[str, Any] = {"rows": result.rows, "scores": result.scores}
         record["skipped_rows"] = source.skipped.count

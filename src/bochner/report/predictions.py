@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -89,7 +89,17 @@ def column(name: str, values: Any, rows: int | None = None) -> NDArray[Any]:
     return array
 
 
-def matrix(name: str, values: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
+def numbers(name: str, values: Any, shape: tuple[int, ...] | None = None) -> NDArray[np.float64]:
+    """Return numbers with one or several entries per row, in the given shape."""
+    array = np.asarray(values)
+    if shape is not None and len(shape) == 2:
+        return array_of_shape(name, array, shape)
+    if shape is None and array.ndim == 2 and array.shape[1] > 1 and array.size > 0:
+        return array.astype(np.float64)
+    return column(name, array, None if shape is None else shape[0]).astype(np.float64)
+
+
+def array_of_shape(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return values as an array of the given shape."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != shape:
@@ -139,7 +149,7 @@ class LabelPredictions(Predictions):
             classes = column("classes", self.classes)
         if self.probabilities is not None:
             shape = (len(truth), len(classes))
-            self._set(probabilities=matrix("probabilities", self.probabilities, shape))
+            self._set(probabilities=array_of_shape("probabilities", self.probabilities, shape))
         weight = weights(self.weight, len(truth))
         self._set(truth=truth, predicted=predicted, classes=classes, weight=weight)
 
@@ -186,17 +196,28 @@ def _places(truth: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
     return np.where(classes[order[place]] == truth, order[place], -1)
 
 
+def mean_scores(predictions: Sequence[Predictions]) -> tuple[Score, ...]:
+    """Return the means of the scores of several targets."""
+    several = zip(*(one.scores() for one in predictions), strict=True)
+    return tuple(
+        replace(scores[0], value=float(np.mean([score.value for score in scores])))
+        for scores in several
+    )
+
+
 LEVELS = np.linspace(0.05, 0.95, 19)
 
 
 @dataclass(frozen=True, eq=False)
 class NumberPredictions(Predictions):
-    """Predicted and true numbers.
+    """Predicted and true numbers, of one or several targets.
+
+    The scores of several targets are means over the targets, as in scikit-learn.
 
     Parameters
     ----------
-    truth, predicted : arrays of n numbers
-    deviation : array of n numbers or None
+    truth, predicted : arrays of n numbers, or (n, targets)
+    deviation : array of n numbers, or (n, targets), or None
         The standard deviation of the truth about the prediction, noise included.
     weight : array of n numbers or None
 
@@ -215,16 +236,31 @@ class NumberPredictions(Predictions):
     weight: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
-        truth = column("truth", self.truth).astype(np.float64)
-        predicted = column("predicted", self.predicted, len(truth)).astype(np.float64)
+        truth = numbers("truth", self.truth)
+        predicted = numbers("predicted", self.predicted, truth.shape)
         deviation = self.deviation
         if deviation is not None:
-            deviation = column("deviation", deviation, len(truth)).astype(np.float64)
+            if truth.ndim == 2 and np.ndim(deviation) == 1:
+                deviation = np.repeat(np.asarray(deviation)[:, None], truth.shape[1], axis=1)
+            deviation = numbers("deviation", deviation, truth.shape)
         weight = weights(self.weight, len(truth))
         self._set(truth=truth, predicted=predicted, deviation=deviation, weight=weight)
 
+    def by_target(self) -> tuple[NumberPredictions, ...]:
+        """Return the predictions of each target."""
+        if self.truth.ndim == 1:
+            return (self,)
+        truth, predicted = self.truth.T, self.predicted.T
+        deviations = [None] * len(truth) if self.deviation is None else list(self.deviation.T)
+        return tuple(
+            NumberPredictions(y, f, width, self.weight)
+            for y, f, width in zip(truth, predicted, deviations, strict=True)
+        )
+
     def scores(self) -> tuple[Score, ...]:
         """Return RMSE, mean absolute error and R²; with deviations also the log likelihood."""
+        if self.truth.ndim == 2:
+            return mean_scores(self.by_target())
         error = self.truth - self.predicted
         squared = self._mean(error**2)
         spread = self._mean((self.truth - self._mean(self.truth)) ** 2)
@@ -243,13 +279,14 @@ class NumberPredictions(Predictions):
 
     def pictures(self, name: str) -> tuple[Picture, ...]:
         """Return the residuals; with deviations also the coverage of intervals."""
-        picture = residuals(self.truth, self.predicted, name)
+        picture = residuals(self.truth.ravel(), self.predicted.ravel(), name)
         if self.deviation is None:
             return (picture,)
-        return (picture, coverage(LEVELS, self._covered(), "central intervals", name))
+        covered = np.mean([one._covered() for one in self.by_target()], axis=0)
+        return (picture, coverage(LEVELS, covered, "central intervals", name))
 
     def _covered(self) -> NDArray[np.float64]:
-        """Return the share of rows in the central interval of each level."""
+        """Return the share of rows in the central interval of each level, for one target."""
         from scipy.stats import norm
 
         assert self.deviation is not None  # checked by the caller
@@ -259,12 +296,14 @@ class NumberPredictions(Predictions):
 
 @dataclass(frozen=True, eq=False)
 class QuantilePredictions(Predictions):
-    """Predicted quantiles and true numbers.
+    """Predicted quantiles and true numbers, of one or several targets.
+
+    The scores of several targets are means over the targets.
 
     Parameters
     ----------
-    truth : array of n numbers
-    predicted : array (n, number of quantiles)
+    truth : array of n numbers, or (n, targets)
+    predicted : array (n, number of quantiles), or (n, targets, number of quantiles)
     quantiles : sequence of floats, or a number for `predicted` of n numbers
         Between 0 and 1, in the order of the columns.
     weight : array of n numbers or None
@@ -284,17 +323,28 @@ class QuantilePredictions(Predictions):
     weight: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
-        truth = column("truth", self.truth).astype(np.float64)
+        truth = numbers("truth", self.truth)
         quantiles = np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64))
         predicted = np.asarray(self.predicted, np.float64)
         if np.ndim(self.quantiles) == 0 and predicted.ndim == 1:
             predicted = predicted[:, None]
-        predicted = matrix("predicted", predicted, (len(truth), len(quantiles)))
+        predicted = array_of_shape("predicted", predicted, (*truth.shape, len(quantiles)))
         weight = weights(self.weight, len(truth))
         self._set(truth=truth, quantiles=quantiles, predicted=predicted, weight=weight)
 
+    def by_target(self) -> tuple[QuantilePredictions, ...]:
+        """Return the predictions of each target."""
+        if self.truth.ndim == 1:
+            return (self,)
+        return tuple(
+            QuantilePredictions(y, self.predicted[:, k], self.quantiles, self.weight)
+            for k, y in enumerate(self.truth.T)
+        )
+
     def scores(self) -> tuple[Score, ...]:
         """Return the mean pinball loss, and the error of the coverage of the outer quantiles."""
+        if self.truth.ndim == 2:
+            return mean_scores(self.by_target())
         tau = np.asarray(self.quantiles)
         error = self.truth[:, None] - self.predicted
         loss = np.maximum(tau * error, (tau - 1) * error).mean(axis=1)
@@ -309,6 +359,7 @@ class QuantilePredictions(Predictions):
         """Return the residuals of the middle quantile, and the coverage of all quantiles."""
         tau = np.asarray(self.quantiles)
         middle = int(np.argmin(np.abs(tau - 0.5)))
-        below = np.average(self.truth[:, None] <= self.predicted, axis=0, weights=self.weight)
-        picture = residuals(self.truth, self.predicted[:, middle], name)
+        inside = self.truth[..., None] <= self.predicted
+        below = np.average(inside, axis=0, weights=self.weight).reshape(-1, len(tau)).mean(axis=0)
+        picture = residuals(self.truth.ravel(), self.predicted[..., middle].ravel(), name)
         return (picture, coverage(tau, below, "quantiles", name))

@@ -30,8 +30,13 @@ class EvaluationResult:
     rows: int
 
 
-def evaluate_model(model: Any, source: DataSource) -> EvaluationResult:
-    """Return predictions and scores on a source with targets."""
+def evaluate_model(
+    model: Any, source: DataSource, targets: tuple[str, ...] = ()
+) -> EvaluationResult:
+    """Return predictions and scores on a source with targets.
+
+    With the names of several `targets` there are scores of each beside their means.
+    """
     if isinstance(model, KernelNoveltyDetector):
         return _novelty(model, source)
     parts = [_predicted(model, batch) for batch in source.batches(READ_ROWS)]
@@ -40,6 +45,9 @@ def evaluate_model(model: Any, source: DataSource) -> EvaluationResult:
     columns = {name: _joined([part[name] for part in parts]) for name in parts[0]}
     predictions = _kind(model, columns)
     scores = {score.name: float(score.value) for score in predictions.scores()}
+    if len(targets) > 1 and isinstance(predictions, NumberPredictions | QuantilePredictions):
+        for name, one in zip(targets, predictions.by_target(), strict=True):
+            scores |= {f"{score.name} of {name}": score.value for score in one.scores()}
     return EvaluationResult(predictions, scores, len(columns["truth"]))
 
 
@@ -67,15 +75,11 @@ def _kind(model: Any, columns: dict[str, Any]) -> Any:
             probabilities = None
         return LabelPredictions(truth, predicted, probabilities, model.classes_, weight)
     if isinstance(model, KernelQuantileRegressor):
-        predicted = predicted.reshape(len(truth), -1)
+        predicted = predicted.reshape(*truth.shape, -1)
         return QuantilePredictions(
             truth, predicted, np.atleast_1d(model.quantiles).tolist(), weight
         )
-    if truth.ndim == 2 and weight is not None:
-        weight = np.repeat(weight, truth.shape[1])
-    deviation = columns.get("deviation")
-    flat = None if deviation is None else deviation.ravel()
-    return NumberPredictions(truth.ravel(), predicted.ravel(), flat, weight)
+    return NumberPredictions(truth, predicted, columns.get("deviation"), weight)
 
 
 def _novelty(model: Any, source: DataSource) -> EvaluationResult:

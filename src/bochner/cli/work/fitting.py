@@ -285,7 +285,7 @@ class FitCommand:
     def _evaluate(self, model: Any, schema: Schema, screen: Screen) -> dict[str, float]:
         try:
             with closing(self._open("test", screen, schema)) as source:
-                return evaluate_model(model, source).scores
+                return evaluate_model(model, source, schema.targets).scores
         except ValueError as error:
             raise ValueError(
                 f"{self.out} was saved, but not tested. {in_command_words(error)}"

@@ -97,7 +97,7 @@ def _predictions(fitted: LoadedModel, X: Any, options: PredictionOptions) -> Col
     model, rows = fitted.model, as_source(X)
     names = fitted.schema.targets or ("prediction",)
     if isinstance(model, KernelQuantileRegressor):
-        return _quantiles(model, rows, options)
+        return _quantiles(model, rows, names, options)
     if isinstance(model, KernelGaussianProcess) and (options.deviations or options.quantiles):
         return _normal(model, rows, names, options)
     if isinstance(model, KernelNoveltyDetector):
@@ -118,11 +118,17 @@ def _named(names: tuple[str, ...], values: NDArray[Any]) -> Columns:
     return dict(zip(names, values.T, strict=True))
 
 
-def _quantiles(model: Any, rows: Any, options: PredictionOptions) -> Columns:
+def _quantiles(
+    model: Any, rows: Any, names: tuple[str, ...], options: PredictionOptions
+) -> Columns:
     shares = np.atleast_1d(model.quantiles).tolist()
-    found = model.predict(rows).reshape(rows.n_rows, -1)
-    chosen = options.quantiles or shares
-    return {f"quantile {share:g}": found[:, shares.index(share)] for share in chosen}
+    found = model.predict(rows).reshape(rows.n_rows, -1, len(shares))
+    columns = {}
+    for k in range(found.shape[1]):
+        of = f" of {names[k]}" if found.shape[1] > 1 else ""
+        for share in options.quantiles or shares:
+            columns[f"quantile {share:g}{of}"] = found[:, k, shares.index(share)]
+    return columns
 
 
 def _normal(model: Any, rows: Any, names: tuple[str, ...], options: PredictionOptions) -> Columns:
