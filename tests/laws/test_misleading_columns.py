@@ -57,6 +57,9 @@ def test_a_frame_with_numbers_in_another_notation_is_refused(notation):
     frame = pd.DataFrame({"size": RNG.normal(size=ROWS), "price": prices(notation)})
     with pytest.raises(ValueError, match=r"'price' seems to hold numbers.*Turn them into numbers"):
         Table.learn(frame)
+    for y in (frame["price"], frame["price"].tolist(), frame[["price"]].to_numpy()):
+        with pytest.raises(ValueError, match=r"y seems to hold numbers.*Turn them into numbers"):
+            KernelRegressor().fit(frame[["size"]], y)
     assert Table.learn(frame.astype({"price": "category"})).categorical == (1,)
 
 
@@ -107,7 +110,7 @@ MISLEADING = {
 def test_columns_that_mislead_are_named_before_the_fit(case, machine):
     columns, message = MISLEADING[case]
     X, y = table(**columns)
-    with pytest.warns(DataWarning, match=rf"{message}.*drop=\['{X.columns[-1]}'\]"):
+    with pytest.warns(DataWarning, match=rf"{message}.*X\.drop\(columns=\['{X.columns[-1]}'\]"):
         machine("gaussian", random_state=0, n_jobs=1).fit(X, y)
     if case == "large numbers called id":
         return  # without its name it could be anything
@@ -117,7 +120,7 @@ def test_columns_that_mislead_are_named_before_the_fit(case, machine):
 
 def test_text_that_names_rows_is_named_before_the_fit():
     X, y = table(name=[f"house {i}" for i in range(300)])
-    with pytest.warns(DataWarning, match=r"Column 'name' has another value.*drop=\['name'\]"):
+    with pytest.warns(DataWarning, match=r"'name' has another value.*X\.drop\(columns=\['name'\]"):
         KernelRegressor(random_state=0, features=Binning(8)).fit(X, y)
 
 
@@ -225,14 +228,14 @@ def run(*arguments):
 
 
 def test_the_command_names_the_option_that_drops_a_column(tmp_path):
-    X, y = table(copied=lambda X, y: 2 * y, **{"Unnamed: 0": COUNTED})
+    X, y = table(Copied=lambda X, y: 2 * y, **{"Unnamed: 0": COUNTED})
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     found = run("fit", tmp_path / "t.csv", "-t", "y", "-o", tmp_path / "m.bochner")
     assert found.exit_code == 0, found.stderr
     notes = " ".join(found.stderr.split())
     assert "Column 'Unnamed: 0' has another value in (nearly) every row" in notes
     assert "--drop 'Unnamed: 0'" in notes
-    assert "--drop copied" in notes
+    assert "--drop Copied" in notes
 
 
 def test_the_command_says_notes_before_the_fit(tmp_path):

@@ -278,7 +278,7 @@ class KernelGaussianProcess(NumericRegressor, ColumnImportances):
             noise, sample_weight = self._noise_of_rows(X, sample_weight)
             source = self._source(X, y, sample_weight, reset=True, least=2)
             reference = self._take_reference(source, continues=False)
-            warn_of_columns(source, self._names, self._table)
+            warn_of_columns(source, self._names, self._table, of_files="schema_" in vars(self))
             options = self._options(seed_of(self.random_state), noise)
             setup = prepare_setup(options, source, False, limits.after(SHARE_OF_LIKELIHOOD))
             self._store(fit_process(options, setup, source, limits), limits.ends[-1], history)

@@ -35,10 +35,13 @@ LARGE_MODEL, MUCH_LARGER = 50_000_000, 100  # bytes, and times the bytes of the 
 IDENTIFIER = re.compile(r"(?i)(^|[ _.-])(id|uuid|guid|index|rownames)$|^unnamed[: ]|(?-i:[a-z]ID$)")
 
 
-def warn_of_columns(source: DataSource, names: NDArray[Any] | None, table: Table | None) -> None:
+def warn_of_columns(
+    source: DataSource, names: NDArray[Any] | None, table: Table | None, *, of_files: bool = False
+) -> None:
     """Warn of columns that number the rows, are constant, or give the target away.
 
-    They are looked for in a sample; only numbers of rows are confirmed by reading all rows.
+    They are looked for in a sample; only numbers of rows are confirmed by reading all rows. Columns
+    of files are left out in another way than those of data frames.
     """
     if source.once or source.n_rows is None or source.n_rows < FEWEST_ROWS:
         return
@@ -47,7 +50,7 @@ def warn_of_columns(source: DataSource, names: NDArray[Any] | None, table: Table
     sample = source.sample(SAMPLE_ROWS)
     if sp.issparse(sample.X):
         return
-    columns = SuspectedColumns(source, sample, names, table)
+    columns = SuspectedColumns(source, sample, names, table, of_files)
     for sentence in columns.sentences():
         warnings.warn(sentence, DataWarning, stacklevel=5)
 
@@ -98,6 +101,7 @@ class SuspectedColumns:
     sample: Batch
     names: NDArray[Any] | None
     table: Table | None
+    of_files: bool
 
     def sentences(self) -> Iterator[str]:
         """Yield a sentence for each kind of suspicion that has columns."""
@@ -108,18 +112,19 @@ class SuspectedColumns:
         telling = sorted(filter(self._gives_target_away, others))
         if constant:
             what = "is constant" if len(constant) == 1 else "are constant"
-            yield f"{self._listed(constant)} {what}: nothing can be learned. {self._drop(constant)}"
+            named = f"{self._listed(constant)} {what}"
+            yield f"{named}: nothing can be learned, so {self._drop(constant)}"
         if numbering:
             what = "has" if len(numbering) == 1 else "have"
             yield (
                 f"{self._listed(numbering)} {what} another value in (nearly) every row, as numbers "
-                f"and names of rows have: nothing can be learned for other rows. "
+                f"and names of rows have: nothing can be learned for other rows, so "
                 f"{self._drop(numbering)}"
             )
         if len(telling) == 1 and len(others) > 1:
             yield (
                 f"{self._listed(telling)} alone explains the target (nearly) completely, as a copy "
-                f"of it would. If it is not known before the target: {self._drop(telling).lower()}"
+                f"of it would. If it is not known before the target: {self._drop(telling)}"
             )
 
     def _is_constant(self, j: int) -> bool:
@@ -169,9 +174,11 @@ class SuspectedColumns:
         return f"{word} {', '.join(map(str, names[:LISTED]))}{more}"
 
     def _drop(self, columns: list[int]) -> str:
+        """Return how to leave columns out, without a capital at the beginning."""
         if self.names is None:
-            return f"Leave {'it' if len(columns) == 1 else 'them'} out."
-        return f"Leave out: drop={[self._name(j) for j in columns]!r}."
+            return f"leave {'it' if len(columns) == 1 else 'them'} out."
+        names = [self._name(j) for j in columns]
+        return f"leave out: {f'drop={names!r}' if self.of_files else f'X.drop(columns={names!r})'}."
 
 
 def _are_distinct(values: NDArray[Any]) -> bool:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from bochner.component import NamedComponents
 from bochner.data import ArraySource, Batch, DataSource, Filling, Schema, as_source, mapped
+from bochner.data.files.formats.notation import other_numbers
 from bochner.data.transforms.transform import checked_source
 from bochner.data.weights import positive_rows
 from bochner.estimators.inputs.ranges import (
@@ -185,6 +186,7 @@ class NumericRegressor(SourceScoreMixin, RegressorMixin, InputValidation):  # ty
     def _arrays(
         self, X: Any, y: Any, *, counted: Counted = None, reset: bool, least: int
     ) -> tuple[Any, NDArray[Any]]:
+        refuse_other_notation(y)
         checks = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
         return self._validated(X, y, counted=counted, reset=reset, **checks)  # type: ignore[no-any-return]
 
@@ -232,6 +234,19 @@ def checked_weights(
         )
     weight = weights_in_range(weight)
     return weight, None if weight.all() else weight > 0
+
+
+def refuse_other_notation(y: Any) -> None:
+    """Refuse targets of text that are numbers in another notation, such as $1,234."""
+    cells = np.asarray(y) if np.ndim(y) > 0 else np.empty(0)
+    if cells.dtype.kind not in "OU":
+        return
+    others = other_numbers([cell for cell in cells.flat if isinstance(cell, str)])
+    if others:
+        raise ValueError(
+            f"y seems to hold numbers that are not written like 1234.5, but {str(others[0])!r}. "
+            "Turn them into numbers."
+        )
 
 
 def refuse_missing(X: Any) -> None:

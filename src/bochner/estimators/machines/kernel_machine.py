@@ -244,7 +244,8 @@ class KernelMachine(CallbackSupportMixin, ColumnImportances):  # type: ignore[mi
 
     def _warn_of_data(self, source: DataSource, rows: RowStatistics) -> None:
         """Warn of what is probably not meant, before the fit."""
-        warn_of_columns(source, self._names, self._table)
+        of_files = "schema_" in vars(self)
+        warn_of_columns(source, self._names, self._table, of_files=of_files)
         if rows.wants_labels and not source.once:
             warn_of_labels(rows.labels[1])
 
