@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 from bochner.training.progress import Progress
@@ -12,6 +13,7 @@ from bochner.training.progress import Progress
 __all__ = ["Callback", "CheckpointCallback", "History", "Keeper", "Progress", "ProgressBar"]
 
 Callback = Callable[[Progress], None]
+BAR, BESIDE = 10, 38  # characters of the bar, and of all that is beside the facts
 COLUMNS = ("pass_", "step", "rows", "seconds", "loss", "held_out_loss", "size")
 
 
@@ -111,23 +113,17 @@ class ProgressBar:
         console = self.console or Console(stderr=True)
         bar = Bar(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=BAR),
             TimeElapsedColumn(table_column=Column(min_width=7)),
             TimeRemainingColumn(table_column=Column(min_width=7)),
-            TextColumn("{task.fields[note]}"),  # last, since a narrow terminal cuts it off
+            TextColumn("{task.fields[note]}"),
             console=console,
         )
         bar.start()
         return bar
 
     def _line(self, progress: Progress) -> dict[str, Any]:
-        note = f"{progress.size:,} features  {progress.rows:,} rows"
-        if progress.held_out_loss is not None:
-            note = f"held out {progress.held_out_loss:.4g}  {note}"
-        if not math.isnan(progress.loss):  # some solvers have no loss
-            note = f"loss {progress.loss:.4g}  {note}"
-        if self.seconds is not None:
-            note = f"{note}  at most {max(self.seconds - progress.seconds, 0.0):.0f} s left"
+        note = "  ".join(_fitting(self._facts(progress), self._bar.console.width - BESIDE))
         # Between two passes the bar shows the one that has ended.
         before = progress.pass_ - (progress.position == 0 < progress.pass_)
         line: dict[str, Any] = {"description": f"pass {before + 1}", "note": note}
@@ -138,3 +134,18 @@ class ProgressBar:
             first = before * progress.batches
             return line | {"completed": done - first, "total": progress.batches}
         return line | {"completed": done, "total": self.passes * progress.batches}
+
+    def _facts(self, progress: Progress) -> list[str]:
+        """Return what there is to say, the most important first."""
+        facts = [] if math.isnan(progress.loss) else [f"loss {progress.loss:.4g}"]
+        if progress.held_out_loss is not None:
+            facts.append(f"held out {progress.held_out_loss:.4g}")
+        if self.seconds is not None:
+            facts.append(f"{max(self.seconds - progress.seconds, 0.0):.0f} s left")
+        return [*facts, f"{progress.size:,} features", f"{progress.rows:,} rows"]
+
+
+def _fitting(facts: list[str], width: int) -> list[str]:
+    """Return the first facts that fit into a line."""
+    lengths = accumulate(len(fact) + 2 for fact in facts)
+    return [fact for fact, length in zip(facts, lengths, strict=True) if length <= width]

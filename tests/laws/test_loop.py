@@ -4,6 +4,7 @@ import io
 import pickle
 import signal
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from bochner.solvers import DoublyStochastic, EigenPro
 from bochner.solvers.doubly_stochastic import lazy_predictions
 from bochner.stopping import NoImprovement, OnePass, Passes, RowLimit, Seconds, Tolerance
 from bochner.training.loop import run
-from bochner.training.progress import Evaluation, Progress
+from bochner.training.progress import Evaluation, Progress, Reason
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SOLVERS = [
@@ -312,6 +313,20 @@ def test_the_progress_bar_draws_and_closes(regression, passes):
     assert "pass 2" in text
     assert "features" in text
     assert "\x1b[?25h" in text  # the cursor is shown again
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_progress_bar_says_what_fits_into_a_line(width):
+    console = Console(file=io.StringIO(), width=width)
+    bar = ProgressBar(console=console, seconds=20)
+    look = (Evaluation(6, 12_345_678, 0.12345),)
+    at = Progress(10, 4, 4, 44, 12_345_678, 1.0, 0.5, size=476_779, evaluations=look)
+    bar(replace(at, reason=Reason("it was told to", True)))
+    line = console.file.getvalue().strip()
+    assert line.startswith("pass 11 ━━━━━━━━━━ ")
+    assert "loss 0.5  held out 0.1235  19 s left" in line
+    assert "…" not in line
+    assert ("12,345,678 rows" in line) == (width == 140)
 
 
 def test_the_progress_bar_closes_when_the_fit_fails(regression):
