@@ -194,6 +194,17 @@ def test_deviations_quantiles_and_scores_of_a_gaussian_process_include_the_noise
     assert run.scores[-1].value == pytest.approx(likelihood, rel=1e-4)
 
 
+def test_notes_say_which_rows_they_are_about(folder, frame):
+    frame = frame.assign(a=frame["a"].where(frame.index % 3 > 0))
+    frame.to_csv("holes.csv", index=False)
+    notes = done("fit", "holes.csv", "-t", "y", "--test", "0.5", "-o", "m.bochner").stderr
+    assert notes.count("Missing cells in a (") == 1
+    assert notes.count("Missing cells of the test rows in a (") == 1
+    refused = call("compare", "holes.csv")
+    assert refused.exit_code == 1
+    assert "test rows" not in refused.stderr  # it ends before these are read
+
+
 @pytest.mark.parametrize("task", ["regression", "gaussian-process", "quantiles"])
 def test_several_targets_have_scores_of_each_and_their_means(folder, frame, task):
     frame.assign(z=100 + 5 * frame["a"]).to_csv("two.csv", index=False)

@@ -170,10 +170,10 @@ def test_rows_without_a_target_are_refused_or_counted(trees):
         assert "'age' is missing" in text
         assert "--missing-target skip" in text
     result = call("fit", rows, "--missing-target", "skip", *FIT)
-    assert "Skipped 12 row(s) without a target" in result.output
+    assert "Skipped 12 rows without a target" in result.output
     assert "48 rows" in result.output
     assert "--missing-target skip" in refused("evaluate", "m.bochner", rows)
     assert done("evaluate", "m.bochner", rows, "--missing-target", "skip")["rows"] == 48
     skipped = call("evaluate", "m.bochner", rows, "--missing-target", "skip").output
-    assert "Skipped 12 row(s) without a target" in skipped
+    assert "Skipped 12 rows without a target" in skipped
     assert len(predicted(rows)) == ROWS  # targets are not read

@@ -170,11 +170,11 @@ class CompareCommand:
         require_files(self.data, "compare")
         require_settings(self.parameters)
         train = self._open("train", screen)
-        test = self._open("test", screen, train.schema)
         if train.schema.target_kind == "none":
             names = quoted(train.schema.names)
             raise ValueError(f"compare needs a column to predict: give --target NAME, of {names}.")
         choice = choose_task(self.task, train, self.parameters.get("quantiles"))
+        test = self._open("test", screen, train.schema)
         if choice.task not in COMPARED:
             raise ValueError(
                 f"compare needs --task {', '.join(COMPARED)}; got {choice.task} ({choice.why})."

@@ -22,7 +22,7 @@ from bochner.cli.work.reading import DataOptions, require_files
 from bochner.data import FileSource, Schema, Split
 from bochner.data.files.formats.chunk import quoted
 from bochner.training.interruption import interruptible
-from bochner.wording import amount, did_you_mean, duration
+from bochner.wording import amount, counted, did_you_mean, duration
 
 MOST_CLASSES = 50  # integer targets with more values mean regression
 READ_ROWS = 65_536  # in a batch
@@ -57,9 +57,11 @@ def choose_task(asked: Task, source: FileSource, quantiles: tuple[float, ...] | 
         _refuse_names(source)
         return TaskChoice(Task.CLASSIFICATION, f"{name} holds text")
     if schema.flat and schema.whole and (count := _distinct(source)) <= MOST_CLASSES:
-        why = f"{name} has {count} distinct integers; --task regression predicts them as numbers"
+        integers = counted(count, "distinct integer")
+        why = f"{name} has {integers}; --task regression predicts them as numbers"
         return TaskChoice(Task.CLASSIFICATION, why)
-    return TaskChoice(Task.REGRESSION, f"{name} holds numbers")
+    hold = "holds" if len(schema.targets) == 1 else "hold"
+    return TaskChoice(Task.REGRESSION, f"{name} {hold} numbers")
 
 
 def _refuse_names(source: FileSource) -> None:
@@ -327,9 +329,9 @@ class FitCommand:
 
 def _rows(summary: dict[str, Any]) -> str:
     rows = summary["training_rows"]
-    return "rows of a stream" if rows is None else f"{rows:,} rows"
+    return "rows of a stream" if rows is None else counted(rows, "row")
 
 
 def _size(source: FileSource) -> str:
-    rows = "Rows" if source.n_rows is None else f"{source.n_rows:,} rows"
-    return f"{rows} of {source.n_columns:,} columns"
+    rows = "Rows" if source.n_rows is None else counted(source.n_rows, "row")
+    return f"{rows} of {counted(source.n_columns, 'column')}"

@@ -18,7 +18,7 @@ from bochner.data.files.schema.schema import Missing
 from bochner.data.transforms.times import ZONED, of_parts
 from bochner.estimators.inputs.schemas import schema_of
 from bochner.persist import Header
-from bochner.wording import amount
+from bochner.wording import amount, counted
 
 MOST_SHOWN = 3  # malformed rows
 MOST_NAMED = 5  # columns
@@ -93,10 +93,11 @@ class DataOptions:
                 missing=self.missing, missing_target=self.missing_target, split=split,
                 memory=memory, schema=schema, progress=bar, **vars(self.reading),
             )  # fmt: skip
-        report_skipped(source, screen)
-        report_missing(source, screen)
-        report_unnamed(source, screen)
+        rows = "" if schema is None else " of the test rows"
+        report_skipped(source, screen, rows)
+        report_missing(source, screen, rows)
         if schema is None:
+            report_unnamed(source, screen)
             report_times(source.schema, screen)
         return source
 
@@ -159,24 +160,28 @@ def require_files(data: list[str], purpose: str) -> None:
         )
 
 
-def report_skipped(source: FileSource, screen: Screen) -> None:
-    """Print the numbers of malformed rows, with the first of them, and of rows without a target."""
+def report_skipped(source: FileSource, screen: Screen, rows: str = "") -> None:
+    """Print the numbers of malformed rows, with the first of them, and of rows without a target.
+
+    `rows` says which rows of the files these are, such as " of the test rows".
+    """
     skipped = source.skipped
     if skipped.count > 0:
-        screen.note(f"Skipped {skipped.count:,} malformed row(s):")
+        screen.note(f"Skipped {counted(skipped.count, 'malformed row')}{rows}:")
         for sentence in skipped.first[:MOST_SHOWN]:
             screen.note(f"  {sentence}")
     if source.missing_targets > 0:
-        screen.note(f"Skipped {source.missing_targets:,} row(s) without a target.")
+        screen.note(f"Skipped {counted(source.missing_targets, 'row')} without a target{rows}.")
 
 
-def report_missing(source: FileSource, screen: Screen) -> None:
+def report_missing(source: FileSource, screen: Screen, rows: str = "") -> None:
     """Print which columns have missing cells, and what replaces them."""
     counts = [f"{name} ({count:,})" for name, count in source.missing_cells.items()]
     if counts:
-        more = f" and {len(counts) - MOST_NAMED} more columns" if len(counts) > MOST_NAMED else ""
+        others = counted(len(counts) - MOST_NAMED, "more column")
+        more = f" and {others}" if len(counts) > MOST_NAMED else ""
         screen.note(
-            f"Missing cells in {', '.join(counts[:MOST_NAMED])}{more}; what replaces them: "
+            f"Missing cells{rows} in {', '.join(counts[:MOST_NAMED])}{more}; what replaces them: "
             f"--missing {source.schema.missing}."
         )
 
