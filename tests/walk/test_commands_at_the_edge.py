@@ -245,3 +245,13 @@ def test_a_reader_who_leaves_early_is_no_error(rows, model, monkeypatch):
     result = call("predict", "m.bochner", str(rows), "-o", "-")
     assert result.exit_code == 1
     assert "Error" not in result.stderr
+
+
+def test_a_page_has_the_ranges_of_columns_with_missing_cells(tmp_path):
+    path = tmp_path / "holes.csv"
+    path.write_text("a,b,c,y\n1,2,,1\n,4,,2\n4,,,3\n")
+    a, b, c = summarize(open_source(path, "y")).columns
+    assert (a.missing, a.low, a.mean, a.high) == (1, 1.0, 2.5, 4.0)
+    assert (b.missing, b.low, b.mean, b.high) == (1, 2.0, 3.0, 4.0)
+    assert c.missing == 3
+    assert np.isnan(c.mean)

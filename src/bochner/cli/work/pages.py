@@ -59,10 +59,18 @@ def summarize(source: FileSource, test_rows: int | None = None) -> DataSummary:
 
 
 def _ranges(X: Any) -> NDArray[np.float64]:
-    """Return minimum, mean and maximum of each column; sparse rows stay sparse."""
+    """Return the least, mean and largest known number of each column; sparse rows stay sparse."""
+    if isinstance(X, np.ndarray) and np.isnan(X).any():
+        return np.stack([_ends(column[~np.isnan(column)]) for column in X.T], axis=1)
     ends = (X.min(axis=0), X.mean(axis=0, dtype=np.float64), X.max(axis=0))
     flat = (end.toarray() if hasattr(end, "toarray") else np.asarray(end) for end in ends)
     return np.stack([end.ravel().astype(np.float64) for end in flat])
+
+
+def _ends(known: NDArray[Any]) -> NDArray[np.float64]:
+    if len(known) == 0:
+        return np.full(3, np.nan)
+    return np.array([known.min(), known.mean(dtype=np.float64), known.max()], np.float64)
 
 
 def _column(name: str, categories: Any, missing: int, ends: NDArray[np.float64]) -> Column:
