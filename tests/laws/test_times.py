@@ -265,6 +265,32 @@ def test_dates_that_a_model_learned_as_categories_stay_categories(tmp_path):
         ]
 
 
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("ending", ["parquet", "feather", "jsonl"])
+def test_times_that_are_declared_categories_are_categories(ending, zone, tmp_path):
+    when = pd.to_datetime(["2024-01-31", "2024-02-01"] * 20).tz_localize(zone)
+    frame = pd.DataFrame({"when": when, "y": np.arange(40.0) % 2})
+    path = tmp_path / f"rows.{ending}"
+    if ending == "jsonl":
+        frame.to_json(path, orient="records", lines=True, date_format="iso")
+    else:
+        getattr(frame, f"to_{ending}")(path)
+    source = open_source(path, "y", categorical=["when"])
+    assert source.schema.names == ("when",)
+    assert [text[:10] for text in source.schema.categories[0]] == ["2024-01-31", "2024-02-01"]
+    model = KernelRegressor(random_state=0).fit(source)
+    again = open_source(path, schema=model.schema_.without_target(), keep="no")
+    np.testing.assert_allclose(model.predict(again), frame["y"], atol=0.05)
+
+
+def test_a_column_that_cannot_be_read_is_not_advised_as_categories(tmp_path):
+    spans = pd.DataFrame({"span": pd.to_timedelta(range(5), "h"), "y": range(5)})
+    spans.to_parquet(tmp_path / "rows.parquet")
+    for declared in ([], ["span"]):
+        with pytest.raises(ValueError, match=r"leave it out by drop=\['span'\]\.$"):
+            open_source(tmp_path / "rows.parquet", "y", categorical=declared)
+
+
 def test_numbers_in_place_of_times_are_refused(frame, tmp_path):
     table = Table.learn(frame[["when"]])
     with pytest.raises(ValueError, match="'when' holds times, but row 0"):

@@ -202,7 +202,7 @@ def report_times(schema: Schema, screen: Screen) -> None:
         also = f", with {', '.join(cycles)}" if cycles else ""
         screen.note(
             f"Dates in {name!r} become years since 1970{UTC if first == ZONED else ''}{also}; "
-            f"--categorical '{name}' makes dates written as text categories."
+            f"--categorical '{name}' makes them categories."
         )
 
 

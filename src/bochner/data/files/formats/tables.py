@@ -11,7 +11,7 @@ from tempfile import mkstemp
 from typing import Any, Literal
 
 from bochner.data.files.formats.array_table import ArrayTable
-from bochner.data.files.formats.arrow import ArrowTable
+from bochner.data.files.formats.arrow import ArrowTable, ColumnarTable
 from bochner.data.files.formats.chunk import UnreadableFile
 from bochner.data.files.formats.csv import CsvFile
 from bochner.data.files.formats.excel import ExcelTable
@@ -20,7 +20,9 @@ from bochner.data.files.formats.parquet import ParquetTable
 from bochner.data.files.formats.paths import STANDARD_INPUT, Format
 from bochner.data.files.formats.streams import SUFFIXES
 from bochner.data.files.formats.svmlight import SvmlightFile
+from bochner.data.files.formats.value_table import ValueTable
 from bochner.data.storage import temporary_file_errors
+from bochner.data.transforms.times import LOCAL, ZONED
 
 Header = bool | Literal["auto"]  # whether the first line holds names
 DecimalMark = Literal["auto", ".", ","]  # before the fraction of a number
@@ -70,15 +72,22 @@ def open_table(path: str, format: Format, options: TableOptions) -> Any:
                 file, name=name, encoding=options.encoding, zero_based=options.zero_based
             )
         case "jsonl":
-            return JsonLines(file, name=name, encoding=options.encoding)
+            table = JsonLines(file, name=name, encoding=options.encoding)
+            return _with_texts_of_times(table, options.texts)
         case "parquet":
-            return ParquetTable(file)
+            return _with_texts_of_times(ParquetTable(file), options.texts)
         case "arrow":
-            return ArrowTable(file)
+            return _with_texts_of_times(ArrowTable(file), options.texts)
         case "xlsx":
-            return ExcelTable(file, name=name)
+            return _with_texts_of_times(ExcelTable(file, name=name), options.texts)
         case _:
             return ArrayTable(file)
+
+
+def _with_texts_of_times(table: ColumnarTable | ValueTable, texts: tuple[str, ...]) -> Any:
+    """Return the table with times that are declared as texts read as text."""
+    kinds = dict(zip(table.names, table.kinds, strict=True))
+    return table.with_texts(name for name in texts if kinds.get(name) in (LOCAL, ZONED))
 
 
 class _TemporaryPath(str):

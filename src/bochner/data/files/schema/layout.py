@@ -15,6 +15,7 @@ from bochner.wording import did_you_mean
 
 ColumnKey = str | int
 FOUND = {LOCAL: "times without a zone", ZONED: "times with a zone"}
+READ = ("number", "text", LOCAL, ZONED)
 
 
 @dataclass(frozen=True)
@@ -167,10 +168,12 @@ def require_kinds(layout: Layout, table: FileTable) -> None:
         allowed = _allowed_kinds(layout, name)
         if kinds[name] not in allowed:
             wanted = {"number": "numbers", "text": "text"}.get(allowed[-1], "times")
+            remedy = f"Turn it into {wanted}, or leave it out by drop=[{name!r}]"
+            if kinds[name] in READ:
+                remedy += f", or give categorical=[{name!r}] if it holds categories"
             raise ValueError(
                 f"{table.name}, column {name!r}: expected {wanted}, found "
-                f"{FOUND.get(kinds[name], kinds[name])}. Turn it into {wanted}, leave it out by "
-                f"drop=[{name!r}], or give categorical=[{name!r}] if it holds categories."
+                f"{FOUND.get(kinds[name], kinds[name])}. {remedy}."
             )
 
 
