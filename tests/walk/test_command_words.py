@@ -181,6 +181,11 @@ def test_every_reason_for_python_only_is_needed():
         ),
         ("Give drawing='plain'.", "fit", "Give --set features__drawing=plain."),
         ("Fit with scales=None.", "predict", "Fit with `bochner fit --set scales=None`."),
+        (
+            "Bins need scale=None; got Gaussian(bandwidth=2.0, scales=[1.0]).",
+            "fit",
+            "Bins need --scale none; got Gaussian(bandwidth=2.0, scales=[1.0]).",
+        ),
         ("no column 'drop=x' in max_a_b", "fit", "no column 'drop=x' in max_a_b"),
     ],
 )

@@ -32,6 +32,7 @@ WORDS = {"True": "yes", "False": "no", "None": "none"}  # of options with a fixe
 START = r"(?<![\w.'\"=/-])"
 ARGUMENT = re.compile(START + r"([a-z]\w*)=(?!=)")
 MADE = re.compile(r"(?:,|\b(?:[Gg]ive|[Tt]ake|[Uu]se|with|or|as)) ([A-Z]\w+)\(")
+SHOWN = re.compile(r"(?:\bgot|:) ([A-Z]\w*)\(")  # a component that was given, not an advice
 BARE = re.compile(START + r"([a-z]+(?:_[a-z]+)+)\b(?![\w(='\"/]|\.\w)")
 BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
@@ -62,8 +63,11 @@ class CommandWords:
         "Give --drop 'a b,c', `bochner fit --missing own`, or a smaller --set max_passes."
         """
         parts, end = [], 0
+        shown = [range(at, at + len(_expression(text, at))) for at in _places(SHOWN, text)]
         found = (*ARGUMENT.finditer(text), *MADE.finditer(text))
         for start, name in sorted((one.start(1), one[1]) for one in found):
+            if any(start in one for one in shown):
+                continue
             argument = _expression(text, start)
             option = self._option(name, argument) if start >= end else None
             if option is not None:
@@ -157,6 +161,10 @@ def _classes(family: type[Component]) -> dict[str, type]:
     """Return the registered classes of a family by their names."""
     kinds = [factory for factory in family.registry.values() if isinstance(factory, type)]
     return {kind.__name__: kind for kind in kinds if is_dataclass(kind)}
+
+
+def _places(pattern: re.Pattern[str], text: str) -> list[int]:
+    return [found.start(1) for found in pattern.finditer(text)]
 
 
 def _expression(text: str, start: int) -> str:

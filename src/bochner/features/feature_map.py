@@ -121,7 +121,8 @@ def for_categories(features: FeatureMap, columns: tuple[int, ...]) -> FeatureMap
         "categories.",
         "Encode them first (OneHotEncoder), or use features='binning', which takes them as they "
         "are, or a kernel that compares them: Delta().on(columns).",
-        "Give features='binning', which takes them as they are, or leave them out: drop={names}.",
+        "Give features='binning' and no solver of other features, which takes them as they are, or "
+        "leave them out: drop={names}.",
         columns,
     )
 
