@@ -195,9 +195,11 @@ def test_deviations_quantiles_and_scores_of_a_gaussian_process_include_the_noise
 
 
 def test_notes_say_which_rows_they_are_about(folder, frame):
-    frame = frame.assign(a=frame["a"].where(frame.index % 3 > 0))
-    frame.to_csv("holes.csv", index=False)
-    notes = done("fit", "holes.csv", "-t", "y", "--test", "0.5", "-o", "m.bochner").stderr
+    holes = {"a": frame["a"].where(frame.index % 3 > 0), "y": frame["y"].where(frame.index > 4)}
+    frame.assign(**holes).to_csv("holes.csv", index=False)
+    skip = ["--missing-target", "skip", "--test", "0.5"]
+    notes = done("fit", "holes.csv", "-t", "y", *skip, "-o", "m.bochner").stderr
+    assert notes.count("Skipped 5 rows without a target.") == 1  # of all rows of the file
     assert notes.count("Missing cells in a (") == 1
     assert notes.count("Missing cells of the test rows in a (") == 1
     refused = call("compare", "holes.csv")

@@ -93,10 +93,9 @@ class DataOptions:
                 missing=self.missing, missing_target=self.missing_target, split=split,
                 memory=memory, schema=schema, progress=bar, **vars(self.reading),
             )  # fmt: skip
-        rows = "" if schema is None else " of the test rows"
-        report_skipped(source, screen, rows)
-        report_missing(source, screen, rows)
-        if schema is None:
+        report_missing(source, screen, "" if schema is None else " of the test rows")
+        if schema is None:  # what follows is about all rows of the files
+            report_skipped(source, screen)
             report_unnamed(source, screen)
             report_times(source.schema, screen)
         return source
@@ -160,22 +159,22 @@ def require_files(data: list[str], purpose: str) -> None:
         )
 
 
-def report_skipped(source: FileSource, screen: Screen, rows: str = "") -> None:
-    """Print the numbers of malformed rows, with the first of them, and of rows without a target.
-
-    `rows` says which rows of the files these are, such as " of the test rows".
-    """
+def report_skipped(source: FileSource, screen: Screen) -> None:
+    """Print the numbers of malformed rows, with the first of them, and of rows without a target."""
     skipped = source.skipped
     if skipped.count > 0:
-        screen.note(f"Skipped {counted(skipped.count, 'malformed row')}{rows}:")
+        screen.note(f"Skipped {counted(skipped.count, 'malformed row')}:")
         for sentence in skipped.first[:MOST_SHOWN]:
             screen.note(f"  {sentence}")
     if source.missing_targets > 0:
-        screen.note(f"Skipped {counted(source.missing_targets, 'row')} without a target{rows}.")
+        screen.note(f"Skipped {counted(source.missing_targets, 'row')} without a target.")
 
 
 def report_missing(source: FileSource, screen: Screen, rows: str = "") -> None:
-    """Print which columns have missing cells, and what replaces them."""
+    """Print which columns have missing cells, and what replaces them.
+
+    `rows` says which rows of the files these are, such as " of the test rows".
+    """
     counts = [f"{name} ({count:,})" for name, count in source.missing_cells.items()]
     if counts:
         others = counted(len(counts) - MOST_NAMED, "more column")
