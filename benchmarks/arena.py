@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -21,7 +22,7 @@ import pandas as pd
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from arena_peers import METHODS
+from arena_peers import ESTIMATES, METHODS
 from arena_ranking import Scores
 from common import (
     COLOURS,
@@ -62,7 +63,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Line:
-    """The figures of one fit; `log_loss` is None for numbers, `failed` says why there are none."""
+    """The figures of one fit; `log_loss` is None for numbers, `failed` says why there are none.
+
+    `processor` is the time of all threads in seconds, `estimate` the error that our search expects,
+    and `deviation` the standard deviation of targets that are numbers.
+    """
 
     table: str
     fold: int
@@ -73,6 +78,9 @@ class Line:
     log_loss: float | None = None
     seconds: float | None = None
     failed: str = ""
+    processor: float | None = None
+    estimate: float | None = None
+    deviation: float = 1.0
 
 
 def tables_in(folder: Path) -> list[str]:
@@ -114,6 +122,8 @@ def _set(folder: Path, name: str) -> Task:
 def fit(task: Task, method: str) -> Line:
     """Fit one method to a table."""
     known = (task.name, task.fold, method, len(task.X), task.labels)
+    ESTIMATES.clear()
+    began = time.process_time()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -122,12 +132,16 @@ def fit(task: Task, method: str) -> Line:
             )
     except Exception as error:
         return Line(*known, failed=f"{type(error).__name__}: {error}"[:200])
+    more = {
+        "processor": time.process_time() - began,
+        "estimate": ESTIMATES[0] if ESTIMATES else None,
+    }
     if not task.labels:
         error = float(np.sqrt(np.mean((found - task.y_test) ** 2)))
-        return Line(*known, error, None, seconds)
+        return Line(*known, error, None, seconds, deviation=float(np.std(task.y)), **more)
     wrong = float(np.mean(found.argmax(axis=1) != task.y_test))
     loss = log_loss(task.y_test, found, labels=np.arange(found.shape[1]))
-    return Line(*known, wrong, float(loss), seconds)
+    return Line(*known, wrong, float(loss), seconds, **more)
 
 
 # ------------------------------------------------------------- the report
@@ -168,11 +182,11 @@ def report(lines: Sequence[Line]) -> dict[str, Any]:
     table(["error", "rows", *methods], _cells(each, rows))
     print()
     table(["log loss", "rows", *methods], _cells(losses, rows))
-    seconds = scores(lines, methods, "seconds")
+    seconds = scores(lines, methods, "processor")
     print()
-    table(["seconds", "rows", *methods], _cells(seconds, rows))
+    table(["processor time", "rows", *methods], _cells(seconds, rows))
     print()
-    table(["total seconds", *methods], [["", *np.nansum(seconds.values, axis=0).tolist()]])
+    table(["total", *methods], [["", *np.nansum(seconds.values, axis=0).tolist()]])
     record["targets"] = targets(each, losses, seconds, rows) if OURS in methods else []
     return record
 
@@ -216,10 +230,19 @@ def targets(
         ratio = losses.ratio(OURS, best)
         text = f"log loss at most 0.98 of the best boosting library's ({best}): {ratio:.3f}"
         found.append(target(text, ratio <= 0.98))
-    if "LightGBM tuned" in methods:
-        ours, theirs = (np.nansum(seconds.column(m)) for m in (OURS, "LightGBM tuned"))
-        text = f"total time at most LightGBM's with tuned defaults: {ours:.0f} s, {theirs:.0f} s"
-        found.append(target(text, ours <= theirs))
+    for mine, peer in ((OURS, "LightGBM tuned"), (f"{OURS} 1", "LightGBM")):
+        if mine in methods and peer in methods:
+            ours, theirs = (np.nansum(seconds.column(m)) for m in (mine, peer))
+            text = f"processor time of {mine} at most that of {peer}: {ours:.0f} s, {theirs:.0f} s"
+            found.append(target(text, ours <= theirs))
+    for mine, peer, share in ((OURS, "CatBoost", 0.5), (f"{OURS} 5", "CatBoost tuned", 0.6)):
+        if mine in methods and peer in methods:
+            wins, count = errors.wins(mine, peer)
+            text = f"{mine} no worse than {peer} on {share:.0%} of the tables: {wins} of {count}"
+            found.append(target(text, wins >= share * count))
+    if f"{OURS} 1" in methods and "random forest" in methods:
+        ratio = errors.ratio(f"{OURS} 1", "random forest")
+        found.append(target(f"{OURS} 1 has less error than the forest: {ratio:.3f}", ratio < 1))
     few = errors.only([rows[name] <= FEW_ROWS for name in errors.tables])
     others = [j for j, name in enumerate(methods) if not name.startswith(OURS)]
     worse = []
@@ -238,7 +261,7 @@ def draw(lines: Sequence[Line]) -> None:
     if plt is None:
         return
     methods = [name for name in METHODS if any(line.method == name for line in lines)]
-    errors, seconds = (scores(lines, methods, what) for what in ("error", "seconds"))
+    errors, seconds = (scores(lines, methods, what) for what in ("error", "processor"))
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     relative = np.log(np.maximum(errors.values, 1e-3))
     relative = np.exp(np.nanmean(relative - np.nanmin(relative, axis=1, keepdims=True), axis=0))
@@ -247,9 +270,27 @@ def draw(lines: Sequence[Line]) -> None:
         ours = name.startswith(OURS)
         axes.plot(x, y, "o" if ours else "s", color=COLOURS[0] if ours else COLOURS[1])
         axes.annotate(name, (x, y), xytext=(5, 3), textcoords="offset points", fontsize=8)
-    axes.set(xscale="log", xlabel="seconds, all tables", ylabel="error, times the best method's")
+    label = "processor time of all tables in seconds"
+    axes.set(xscale="log", xlabel=label, ylabel="error, times the best method's")
     axes.set_title("Error against time on all tables")
     save_picture("arena", figure)
+
+
+def draw_estimates(lines: Sequence[Line]) -> None:
+    """Draw the error on test rows against the one that the search expects of held-out rows."""
+    plt = pyplot()
+    ours = [one for one in lines if one.method == OURS and one.estimate and one.error]
+    if plt is None or not ours:
+        return
+    figure, axes = plt.subplots(figsize=(5.2, 4.6), layout="constrained")
+    for labels, name, mark in ((True, "wrong labels", "o"), (False, "RMSE / deviation", "s")):
+        part = [one for one in ours if one.labels is labels]
+        places = [[one.estimate / one.deviation, one.error / one.deviation] for one in part]
+        axes.plot(*np.reshape(places, (-1, 2)).T, mark, color=COLOURS[int(labels)], label=name)
+    axes.axline((0, 0), slope=1, color="grey", linewidth=0.8)
+    axes.set(xlabel="error that the search expects", ylabel="error on test rows")
+    axes.legend()
+    save_picture("arena_estimates", figure)
 
 
 def read_lines(path: Path) -> list[Line]:
@@ -288,6 +329,7 @@ def main() -> None:
     lines = [line for line in lines if line.method in options.methods]
     record = report(lines)
     draw(lines)
+    draw_estimates(lines)
     save_record("arena", record)
 
 
