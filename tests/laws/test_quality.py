@@ -56,12 +56,13 @@ def test_a_share_of_anova_out_of_range_is_refused(share):
 def test_the_kernel_is_the_mean_of_those_of_the_searches():
     X, y = rows(MANY)
     sample = Sample.of(X, y[:, None], None, warp=True)
-    results = Tuning(rows=2_000, searches=2).search_all(sample, 0)
+    tuning = Tuning(rows=2_000, searches=2)
+    alone = tuning.search(sample, 0)
+    results = tuning.search_again(sample, alone, 0)
     assert len(results) == 2
     assert (results[0].scales != results[1].scales).any()
     expected = (results[0].kernel(X[:9]) + results[1].kernel(X[:9])) / 2
     np.testing.assert_allclose(mean_kernel(results)(X[:9]), expected, rtol=1e-6)
-    alone = Tuning(rows=2_000).search(sample, 0)
     np.testing.assert_array_equal(alone.scales, results[0].scales)
 
 

@@ -18,7 +18,7 @@ from bochner.compute.random.counter_based import Random
 from bochner.data import ArraySource, Logarithm, Ranks
 from bochner.estimators.fitting.growing_fit import GrowingFit, SmallerFit
 from bochner.features import Binning, BinningBasis, Centers
-from bochner.kernels import Gaussian, Laplacian, Mapped, Stretched
+from bochner.kernels import Gaussian, Laplacian, Mapped, Stretched, is_separable
 from bochner.solvers import State
 from bochner.training.loop import INTERRUPTED, Solution, Training
 from bochner.training.progress import Evaluation
@@ -26,6 +26,7 @@ from bochner.tuning import RelevanceDisplay, Sample, Tuning
 from bochner.tuning.comparison import ComparisonResult
 from bochner.tuning.exact import score_kernel
 from bochner.tuning.gradients import choose_kernel, tune_kernel
+from bochner.tuning.quality import QUALITIES
 from bochner.tuning.sample import HeldOutWeights, TrialSplit, depends_on_order, groups_of
 from bochner.tuning.search import Search, Stage
 from bochner.tuning.trials import TrialRidge, Trials
@@ -344,7 +345,7 @@ def test_learned_scales_beat_one_bandwidth_and_tell_which_columns_matter():
     assert two < 0.5 * one
     assert model.tuning_.helped
     assert list(np.argsort(-model.relevance_)[:2]) == [0, 1]
-    assert isinstance(model.kernel_, Stretched)
+    assert is_separable(model.kernel_)
     rough = regressor().fit(X, y)
     np.testing.assert_array_equal(rough.kernel_.scales, rough.tuning_.scales)
     assert isinstance(rough.expansion_.basis, BinningBasis)
@@ -394,7 +395,7 @@ def test_solvers_of_bins_get_a_kernel_that_has_bins():
     X = rng.uniform(size=(1_500, 2))
     y = np.sin(6 * X[:, 0] + 3 * X[:, 1])  # for which the Gaussian kernel is better
     model = regressor(kernel="auto", solver="cg").fit(X, y)
-    assert isinstance(model.kernel_.kernel, Laplacian)
+    assert is_separable(model.kernel_)
 
 
 def test_going_on_with_another_kernel_or_other_scales_is_refused():
@@ -462,7 +463,8 @@ def test_streams_learn_scales_from_their_first_rows():
 
 
 def growing(**settings):
-    given = SimpleNamespace(**{"max_seconds": None, "tol": 0.02} | settings)
+    effort = QUALITIES[settings.pop("quality", 3)]
+    given = SimpleNamespace(**{"max_seconds": None, "tol": 0.02, "effort": effort} | settings)
     return GrowingFit(given, None, None, History(), 0.0, None, None)
 
 
@@ -479,6 +481,7 @@ def test_grids_are_not_added_where_there_is_no_time_for_them():
     data = SimpleNamespace(held_out=X, setup=setup, problem=SimpleNamespace(rows=len(X)))
     assert growing(max_seconds=2.9 * seconds)._larger(data, solution, 0.0) is None
     assert growing(max_seconds=3.1 * seconds)._larger(data, solution, 0.0) is not None
+    assert growing(quality=1)._larger(data, solution, 0.0) is None
     training.smaller_losses = ()
     data.problem.rows = 2 * 10**6  # too many for as many grids again
     assert growing()._larger(data, solution, 0.0) is None

@@ -52,6 +52,7 @@ def fit(
     features: options.Features = "auto",
     loss: options.Loss = None,
     scale: options.ScaleOption = Scale.NONE,
+    quality: options.QualityOption = None,
     quantiles: options.Quantiles = None,
     time: options.Time = None,
     memory: options.Memory = None,
@@ -89,7 +90,7 @@ def fit(
     screen = Screen(as_json, quiet)
     given = {
         "kernel": kernel, "solver": solver, "features": features, "loss": loss,
-        "max_seconds": time, "memory_budget": memory, "n_jobs": threads,
+        "max_seconds": time, "memory_budget": memory, "n_jobs": threads, "quality": quality,
     }  # fmt: skip
     parameters = options.estimator_parameters(given, scale, quantiles, set_)
     with screen.report_errors(out):

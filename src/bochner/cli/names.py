@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 KERNELS = (
-    "arc_cosine", "cauchy", "chi_squared", "delta", "dot_product", "euclidean_laplacian",
+    "anova", "arc_cosine", "cauchy", "chi_squared", "delta", "dot_product", "euclidean_laplacian",
     "exponential", "exponential_power", "exponentiated_chi_squared", "exponential_semigroup",
     "gaussian", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "overlap",
     "polynomial", "rational_quadratic", "reciprocal_semigroup", "skewed_chi_squared", "zonal",

@@ -130,6 +130,13 @@ Solver = Annotated[str, _component("Such as eigenpro, nystroem, dsg, cdsg, cg, d
 Features = Annotated[str, _component("Such as centers, fourier, binning.", FEATURES)]
 Loss = Annotated[str | None, _component("Such as softmax, squared, huber, hinge.", LOSSES)]
 ScaleOption = Annotated[Scale, _learning("--scale", help="How columns are scaled.")]
+QualityOption = Annotated[
+    int | None,
+    _learning(
+        "--quality", min=1, max=5,
+        help="From 1, as fast as possible, to 5, as good as possible; 3 by default.",
+    ),
+]  # fmt: skip
 Quantiles = Annotated[
     Shares | None, _learning(parser=shares, metavar="SHARES", help="Such as 0.05,0.5,0.95.")
 ]

@@ -15,7 +15,7 @@ from bochner.data import Logarithm, Ranks, Warping
 HELD_OUT = 0.25
 BLOCKS = 200  # of consecutive rows, of which some are held out
 FEWEST_BLOCKS, LEAST_LENGTH = 5, 20
-FEW_OUTPUTS = 8  # more outputs are replaced by this many random combinations
+FEW_OUTPUTS = 4  # more outputs are replaced by this many random combinations
 MOST_CLASSES = 64  # for which label errors are computed
 CODES = 0xC0DE5  # random stream of these draws
 NEAR = 0.8  # of the distance of random rows: nearer predecessors show a dependence

@@ -129,42 +129,47 @@ class Tuning(Component, family="tuning", name="search"):
             )
         return groups[index]
 
-    def search(self, sample: Sample, seed: int, most_seconds: float | None = None) -> Tuned:
-        """Return the scales, those of the common bandwidth if no others are better."""
-        return replace(self, searches=1).search_all(sample, seed, most_seconds)[0]
-
-    def search_all(
+    def search(
         self,
         sample: Sample,
         seed: int,
         most_seconds: float | None = None,
         quality: Quality = QUALITIES[3],
-    ) -> list[Tuned]:
-        """Return the results of all searches, of the first one where time is short.
-
-        The first search chooses which columns become logarithms or ranks.
-        """
+    ) -> Tuned:
+        """Return the scales, those of the common bandwidth if no others are better."""
         self.check()
-        began, results = time.perf_counter(), list[Tuned]()
-        last = deadline(began, most_seconds)
+        began = time.perf_counter()
         end = min(deadline(began, most_seconds, SHARE_OF_ROUNDS), began + self.seconds)
+        search = Search(sample, self.patience, seed, end)
+        with abandonable(after(deadline(began, most_seconds))) as attempt:
+            search.run(self._stages(quality))
+            found = search.tuned()
+        if attempt.abandoned:
+            found = search.unfinished()
+        share = self.share if sample.scores is None else 1.0
+        return replace(found, seconds=time.perf_counter() - began, share=share)
+
+    def search_again(
+        self,
+        sample: Sample,
+        first: Tuned,
+        seed: int,
+        end: float = math.inf,
+        quality: Quality = QUALITIES[3],
+    ) -> list[Tuned]:
+        """Return the first result and those of further searches, which end at the time `end`.
+
+        The first search has chosen which columns are logarithms or ranks.
+        """
+        sample, results = sample.warped(first.warping), [first]
         count = quality.searches if isinstance(self.searches, str) else self.searches
-        for number in range(count):
-            start = time.perf_counter()
-            if results and start > end:
+        for number in range(1, count):
+            with abandonable(after(end)) as attempt:
+                seed_here = int(Random(seed, SEARCHES, number).integers(1)[0] >> 1)
+                found = replace(self, warp=False).search(sample, seed_here, None, quality)
+            if attempt.abandoned:
                 break
-            search = Search(sample, self.patience, _seed_of_search(seed, number), end)
-            with abandonable(after(last)) as attempt:
-                search.run(self._stages(quality))
-                found = search.tuned()
-            if attempt.abandoned and results:
-                break
-            found = search.unfinished() if attempt.abandoned else found
-            sample = sample.warped(found.warping) if not results else sample
-            warping = results[0].warping if results else found.warping
-            seconds = time.perf_counter() - start
-            share = self.share if sample.scores is None else 1.0
-            results.append(replace(found, warping=warping, seconds=seconds, share=share))
+            results.append(replace(found, warping=first.warping))
         return results
 
     def bandwidth(
@@ -179,10 +184,6 @@ class Tuning(Component, family="tuning", name="search"):
     def _stages(self, quality: Quality) -> list[Stage]:
         stages = [*quality.stages, Stage(self.rows, self.grids, 0.5, 1)]
         return [stage.within(self.rows, self.grids) for stage in stages]
-
-
-def _seed_of_search(seed: int, number: int) -> int:
-    return seed if number == 0 else int(Random(seed, SEARCHES, number).integers(1)[0] >> 1)
 
 
 def deadline(began: float, most_seconds: float | None, share: float = SHARE_OF_TIME) -> float:

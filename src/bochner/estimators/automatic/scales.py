@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -206,12 +206,15 @@ class KernelTuning:
             sample = self._sample(tuning, seed)
             if not is_auto(settings.kernel):
                 tuning = replace(tuning, share=1.0)
-            results = tuning.search_all(sample, seed, settings.max_seconds, settings.effort)
-            late = time.perf_counter() > deadline(began, settings.max_seconds)
-            found = self._without_comparison(results)
+            tuned = tuning.search(sample, seed, settings.max_seconds, settings.effort)
+            end = deadline(began, settings.max_seconds)
+            late = time.perf_counter() > end
+            found = self._without_comparison(tuned)
             with abandonable(after(deadline(began, settings.max_seconds, SHARE_OF_KERNELS))):
-                warped = sample.warped(results[0].warping)
-                found = self._with_kernel(warped, results, seed, late)
+                found = self._with_kernel(sample.warped(tuned.warping), tuned, seed, late)
+            if is_auto(settings.kernel) and found.kernel == tuned.kernel and not late:
+                results = tuning.search_again(sample, tuned, seed, end, settings.effort)
+                found = replace(found, tuned=mean_relevance(results), kernel=mean_kernel(results))
         return replace(found, seconds=time.perf_counter() - began)
 
     def _tune_bandwidth(self) -> TunedKernel | None:
@@ -263,25 +266,22 @@ class KernelTuning:
         kernel = scaled_kernel(replace(given, bandwidth="median"), self.settings.scales)
         return TunedKernel(None, kernel, RIDGE)
 
-    def _without_comparison(self, results: Sequence[Tuned]) -> TunedKernel:
+    def _without_comparison(self, tuned: Tuned) -> TunedKernel:
         """Return the kernel for the scales where there is no time to compare bandwidths."""
-        given, tuned = self.settings.kernel, mean_relevance(results)
+        given = self.settings.kernel
         if is_auto(given) or _is_laplacian_without_bandwidth(given):
-            return TunedKernel(tuned, mean_kernel(results), tuned.ridge)
+            return TunedKernel(tuned, tuned.kernel, tuned.ridge)
         kernel = self._given_kernel()
         if has_auto_bandwidth(kernel):
             kernel = replace(kernel, bandwidth="median")  # type: ignore[type-var]
         return TunedKernel(tuned, scaled_kernel(kernel, tuned.scales), tuned.ridge)
 
-    def _with_kernel(
-        self, sample: Sample, results: Sequence[Tuned], seed: int, late: bool
-    ) -> TunedKernel:
+    def _with_kernel(self, sample: Sample, tuned: Tuned, seed: int, late: bool) -> TunedKernel:
         """Return the kernel for the scales; if time is short, "auto" is that of the search."""
-        tuned = mean_relevance(results)
         given, scales = self.settings.kernel, tuned.scales
         given = given if isinstance(given, str) else self._given_kernel()
         tuning: Tuning = Tuning.resolve(self.settings.tuning)
-        laplacian = TunedKernel(tuned, mean_kernel(results), tuned.ridge)
+        laplacian = TunedKernel(tuned, tuned.kernel, tuned.ridge)
         if _is_laplacian_without_bandwidth(given) or (is_auto(given) and (late or self._only_bins)):
             return laplacian
         if is_auto(given) and not self.settings.effort.compares_kernels:
