@@ -1,4 +1,4 @@
-"""How far fits overrun a time limit, how much memory they hold, and how long they do not look.
+"""How far fits overrun a time limit, how much memory they hold, and how long they do not check it.
 
     PYTHONPATH=src python benchmarks/limits.py --seconds 5 --rows 200000
     PYTHONPATH=src python benchmarks/limits.py --only "Nystroem" --memory-budget 1GB
@@ -6,7 +6,7 @@
     PYTHONPATH=src python benchmarks/limits.py --processor
 
 Each method fits made rows in a process of its own, with compiled code warm. A gap is the processor
-time of one thread between two looks at the clock: unlike the seconds it does not depend on what
+time of one thread between two checks of the limit: unlike the seconds it does not depend on what
 else runs on the machine. The memory is the peak above what was held before the fit. With
 `--processor` the clock of the limit is the processor time of all threads divided by two, for a
 machine of two cores that others use, too.
@@ -68,12 +68,12 @@ def made_rows(rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Gaps:
-    """The longest processor time between two looks of a thread, and where it was."""
+    """The longest processor time between two checks of a thread, and where it was."""
 
     def __init__(self) -> None:
         self.last, self.longest, self.place = threading.local(), 0.0, ""
-        self.look = pool.look
-        pool.look = self  # type: ignore[assignment]
+        self.check = pool.check_interruption
+        pool.check_interruption = self  # type: ignore[assignment]
 
     def __call__(self) -> None:
         now, before = time.thread_time(), getattr(self.last, "time", None)
@@ -82,7 +82,7 @@ class Gaps:
             self.longest = now - before
             frames = [f for f in traceback.extract_stack() if "/bochner/" in f.filename]
             self.place = " < ".join(f.name for f in frames[::-1][:9])
-        self.look()
+        self.check()
 
 
 def measure(

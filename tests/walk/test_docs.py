@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import tomllib
@@ -131,6 +132,35 @@ def test_the_names_that_a_page_uses_exist(page):
         except (AttributeError, ImportError):
             missing.append(span)
     assert not missing
+
+
+SCRIPTS = sorted(ROOT.glob("benchmarks/*.py"))
+
+
+def unknown_names(script: Path) -> list[str]:
+    """Return what a script imports from this library, or asks of what it imports, in vain."""
+    tree, known, unknown = ast.parse(script.read_text()), {}, []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "bochner":
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}".partition(".")[2]
+                try:
+                    known[alias.asname or alias.name] = resolve(name)
+                except (AttributeError, ImportError):
+                    unknown.append(name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            owner = known.get(node.value.id)
+            if (inspect.ismodule(owner) or inspect.isclass(owner)) and not hasattr(
+                owner, node.attr
+            ):
+                unknown.append(f"{node.value.id}.{node.attr}")
+    return unknown
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_the_names_that_a_script_uses_exist(script):
+    assert not unknown_names(script)
 
 
 # docs/design.md: the tables of public names, the tree, the layers and the picture.
