@@ -1,9 +1,11 @@
 """Each call to the system fails in turn while something is written: the old file or the new one.
 
-`benchmarks/faults.py --sweep` does this for everything that is written, and kills processes.
+`benchmarks/faults.py --sweep` lets each call of a checkpoint fail, and allocations, and kills
+processes.
 """
 
 import errno
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -11,8 +13,18 @@ from pathlib import Path
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-# The name of a scenario, and at least how many calls it makes. The tests of the others are scripts.
-SWEPT = {"save": 12, "checkpoint": 60, "rows on disk": 20, "codes on disk": 15, "report": 7}
+# The name of a scenario, and at least how many calls it makes.
+SWEPT = {
+    "save": 12,
+    "checkpoint": 60,
+    "rows on disk": 20,
+    "codes on disk": 15,
+    "report": 7,
+    "predictions, CSV": 7,
+    "predictions, Parquet": 7,
+    "predictions, .npy": 7,
+    "export to ONNX": 7,
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -20,6 +32,11 @@ def benchmarks():
     sys.path.insert(0, str(BENCHMARKS))
     yield
     sys.path.remove(str(BENCHMARKS))
+
+
+def test_everything_that_is_written_is_swept():
+    scenarios = import_module("fault_sweep").SCENARIOS
+    assert {kind.name for kind in scenarios} == SWEPT.keys()
 
 
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "lasting"])
@@ -47,3 +64,21 @@ def test_a_fault_that_is_injected_is_found(tmp_path):
     assert caught.value.errno == errno.ENOSPC
     assert path.read_bytes() == b"1234"
     assert calls.made == {"open": 1, "write": 1}
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    found = import_module("fault_disks").on_full_disk(tmp_path)
+    if found is None:
+        pytest.skip("a file system of its own needs unshare and mount")
+    assert found.keys() == {"save", "checkpoint", "report", "predictions", "rows on disk"}
+    for is_lost, told in found.values():
+        assert not is_lost
+        assert "oom" in told  # what to do: make room, or choose another disk
+
+
+@pytest.mark.parametrize("kind", ["model", "csv", "svmlight", "npy", "parquet"])
+def test_a_file_that_shrinks_while_it_is_read_is_refused(kind, tmp_path):
+    """In a process of its own, since a mapped file that shrinks can end it."""
+    told = import_module("fault_disks").shrinking_file(kind, tmp_path)
+    assert told.returncode == 0, told.stderr
+    assert re.search("shorter|has changed|damaged", told.stdout)
