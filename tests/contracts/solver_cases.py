@@ -1,13 +1,16 @@
 """Every solver on all features it takes, with small data: the cases of the laws on solvers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 from bochner import KernelClassifier, KernelRegressor
+from bochner.data import ArraySource, open_source
 from bochner.features import Binning, Centers, Fourier, RandomBasis
 from bochner.kernels import Gaussian, Laplacian
 from bochner.losses import Loss
@@ -118,3 +121,20 @@ def values(model: Any, X: Any) -> np.ndarray:
 def bits(model: Any, X: np.ndarray) -> np.ndarray:
     """What must not change: predictions, and the coefficients if there is an end of them."""
     return np.concatenate([values(model, X).ravel(), np.ravel(getattr(model, "weights_", ()))])
+
+
+def kept(X: np.ndarray, y: np.ndarray, folder: Path) -> dict[str, Callable[[], tuple[Any, ...]]]:
+    """The same rows in forms that can be read in any order."""
+    frame = pd.DataFrame(np.column_stack([X, y]).astype(np.float32), columns=[*"abc", "y"])
+    frame.to_csv(folder / "rows.csv", index=False)
+    frame.to_parquet(folder / "rows.parquet", row_group_size=70)
+    np.save(folder / "rows.npy", X)
+    np.savez(folder / "rows.npz", X=X, y=y)
+    return {
+        "array": lambda: (X, y),
+        "source": lambda: (ArraySource(X, y),),
+        "mapped file": lambda: (np.load(folder / "rows.npy", mmap_mode="r"), y),
+        "npz": lambda: (open_source(folder / "rows.npz", "y"),),
+        "csv on disk": lambda: (open_source(folder / "rows.csv", "y", keep="disk"),),
+        "parquet": lambda: (open_source(folder / "rows.parquet", "y", keep="memory"),),
+    }

@@ -23,15 +23,13 @@ from bochner.features import Binning, Fourier
 from bochner.solvers import CoordinateDescent
 
 TWO_SAMPLES = {"DensityRatio", "KernelWitness"}  # their fit takes two samples, no targets
-# Its default is 1,000 steps of 512 functions each: a second or more for each of 50 checks.
-SMALLER = {"KernelNoveltyDetector": KernelNoveltyDetector(features=Fourier(256))}
 
 
 def public_estimators():
     """Return all public estimators of rows, with default arguments."""
     found = {name: getattr(bochner, name) for name in bochner.__all__}
     return {
-        name: SMALLER.get(name) or one()
+        name: one()
         for name, one in found.items()
         if inspect.isclass(one) and issubclass(one, BaseEstimator) and name not in TWO_SAMPLES
     }

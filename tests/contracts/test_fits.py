@@ -9,12 +9,15 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 import bochner
 from bochner import KernelClassifier, KernelGaussianProcess, KernelNoveltyDetector, KernelRegressor
 from bochner.features import Fourier
 from bochner.solvers import Solver
+from contracts.bad_inputs import estimators
+from contracts.solver_cases import kept, table
 
 LOSSES = {"smo": "absolute"}  # others take the squared loss
 X = np.random.default_rng(0).uniform(-1, 1, size=(120, 3))
@@ -58,6 +61,53 @@ def values(model, rows=NEW):
 def model_of(name):
     model = fit(name)
     return model, values(model)
+
+
+ESTIMATORS = estimators()
+WIDE = np.random.default_rng(2).uniform(0.1, 1, size=(520, 3))  # more rows than a tile
+
+
+def fitted(name, **settings):
+    """Fit any public estimator to more rows than a tile; return what it makes of some."""
+    model = clone(ESTIMATORS[name]).set_params(**settings)
+    two = "Y" in inspect.signature(model.fit).parameters
+    model.fit(WIDE, WIDE + 0.3 if two else WIDE[:, 0] + WIDE[:, 1] > 1)
+    answers = ("decision_function", "predict", "ratio", "transform")
+    answer = next(getattr(model, name) for name in answers if hasattr(model, name))
+    found = answer(WIDE[:50])
+    return found.toarray() if sp.issparse(found) else found
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_number_of_threads_changes_no_bit_of_any_estimator(name):
+    expected = fitted(name, n_jobs=1)
+    for n_jobs in (2, 3, 4):
+        np.testing.assert_array_equal(fitted(name, n_jobs=n_jobs), expected)
+
+
+# What these do with little memory is another method: "auto" chooses by the memory, too.
+CHOOSE_BY_MEMORY = {"KernelClassifier": {"solver": "cg"}, "KernelRegressor": {"solver": "cg"}}
+WITH_BUDGET = [name for name, one in ESTIMATORS.items() if "memory_budget" in one.get_params()]
+
+
+@pytest.mark.parametrize("name", WITH_BUDGET)
+def test_the_memory_budget_changes_no_bit_of_any_estimator(name):
+    settings = CHOOSE_BY_MEMORY.get(name, {})
+    expected = fitted(name, **settings)
+    for budget in (0, "1MB"):
+        found = fitted(name, memory_budget=budget, **settings)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("name", sorted(CASES.keys() - Solver.registry.keys()))
+def test_every_machine_learns_the_same_from_arrays_and_files(name, tmp_path):
+    rows, target = table()
+    target = (target > 0).astype(float)
+    expected = values(fit(name, rows, target), rows)
+    for form, given in kept(rows, target, tmp_path).items():
+        found = values(clone(CASES[name]).fit(*given()), rows)
+        np.testing.assert_array_equal(found, expected, form)
 
 
 @every_machine

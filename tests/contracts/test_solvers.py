@@ -5,21 +5,20 @@ EXCEPTIONS with the reason; an exception that is no longer needed fails.
 """
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
 import bochner
 from bochner import Checkpoint, KernelRegressor
-from bochner.data import ArraySource, IteratorSource, open_source, prefetched
+from bochner.data import ArraySource, IteratorSource, prefetched
 from bochner.data.batch import make_batch
 from bochner.features import Centers, KernelBasis, NystroemFeatures
 from bochner.kernels import Gaussian, Polynomial
@@ -35,6 +34,7 @@ from contracts.solver_cases import (
     SOLVERS,
     Case,
     bits,
+    kept,
     labels,
     table,
     takes,
@@ -161,23 +161,6 @@ def fit_within(budget: Any, model: Any, X: np.ndarray, y: np.ndarray) -> np.ndar
 
 def blocks(X: np.ndarray, y: np.ndarray, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(X[a : a + size], y[a : a + size]) for a in range(0, len(X), size)]
-
-
-def kept(X: np.ndarray, y: np.ndarray, folder: Path) -> dict[str, Callable[[], tuple[Any, ...]]]:
-    """The same rows in forms that can be read in any order."""
-    frame = pd.DataFrame(np.column_stack([X, y]).astype(np.float32), columns=[*"abc", "y"])
-    frame.to_csv(folder / "rows.csv", index=False)
-    frame.to_parquet(folder / "rows.parquet", row_group_size=70)
-    np.save(folder / "rows.npy", X)
-    np.savez(folder / "rows.npz", X=X, y=y)
-    return {
-        "array": lambda: (X, y),
-        "source": lambda: (ArraySource(X, y),),
-        "mapped file": lambda: (np.load(folder / "rows.npy", mmap_mode="r"), y),
-        "npz": lambda: (open_source(folder / "rows.npz", "y"),),
-        "csv on disk": lambda: (open_source(folder / "rows.csv", "y", keep="disk"),),
-        "parquet": lambda: (open_source(folder / "rows.parquet", "y", keep="memory"),),
-    }
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")

@@ -59,6 +59,20 @@ def test_a_full_disk_is_said_with_a_remedy(tmp_path, monkeypatch):
     assert "Set NUMBA_CACHE_DIR" in found
 
 
+NOWHERE = """
+from numba.core import caching
+
+caching.CacheImpl._locator_classes = []
+"""
+
+
+def test_without_a_writable_place_compilation_in_each_process_is_said(tmp_path):
+    found = run(tmp_path, NOWHERE + LOOP)
+    assert found.startswith("1")
+    assert "each process compiles them anew" in found
+    assert "Set NUMBA_CACHE_DIR" in found
+
+
 WARM = """
 import numpy as np, pandas as pd, warnings
 import bochner

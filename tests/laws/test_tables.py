@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from bochner import KernelRegressor, RandomFourier
+from bochner import KernelGaussianProcess, KernelRegressor, RandomBinning, RandomFourier
 from bochner.estimators.inputs.tables import Table, has_categories
 
 TEXT = ["oak", "ash", "oak", "elm"]
@@ -327,3 +327,11 @@ def test_categorical_columns_of_polars_stay_categories():
     for kind in (polars.Categorical, polars.Enum(dates)):
         frame = polars.DataFrame({"day": polars.Series(dates, dtype=kind)})
         assert Table.learn(frame).categories == (tuple(dates),)
+
+
+@pytest.mark.parametrize("kind", [KernelRegressor, KernelGaussianProcess, RandomBinning])
+def test_columns_of_one_name_are_refused_with_the_name(kind):
+    rows = pd.DataFrame(np.eye(12)[:, :3], columns=["a", "b", "a"])
+    for frame in (rows, rows.assign(text="oak")):
+        with pytest.raises(ValueError, match=r"must be unique; got more than one 'a'\. Rename"):
+            kind().fit(frame, np.arange(12.0))

@@ -120,6 +120,15 @@ def test_files_have_the_permissions_that_the_user_chose(folder):
     assert {stat.S_IMODE(path.stat().st_mode) for path in written} == {0o640}
 
 
+def test_a_file_that_is_replaced_keeps_its_permissions(folder):
+    rows, names = table("plain")
+    rows.to_csv("rows.csv", index=False)
+    Path("m.bochner").touch(0o600)
+    learn = ["-t", names[5], "--set", "max_passes=1", "-o", "m.bochner"]
+    assert CliRunner().invoke(app, ["fit", "rows.csv", *learn]).exit_code == 0
+    assert stat.S_IMODE(Path("m.bochner").stat().st_mode) == 0o600
+
+
 def test_files_on_their_way_are_private(folder, monkeypatch):
     rows, names = table("plain")
     rows.to_csv("rows.csv", index=False)
