@@ -156,9 +156,9 @@ def predictions_in_child(name, connection):
     connection.close()
 
 
+@every_machine
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork is for POSIX systems")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # from Python 3.12 on
-@pytest.mark.parametrize("name", ["dsg", "direct", "backfitting"])
 def test_a_forked_process_predicts_and_fits_the_same_bits(name):
     expected = model_of(name)[1]
     receiving, sending = multiprocessing.Pipe(duplex=False)
