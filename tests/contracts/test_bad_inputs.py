@@ -68,8 +68,11 @@ def test_scales_that_are_powers_of_two_change_nothing(name, features):
         np.testing.assert_allclose(predictions(given, X, Y, weight), unweighted, atol=1e-5)
         found = predictions(model, X, Y * size)
         assert np.isfinite(found).all()
+        both = predictions(given, X, Y * size, weight)  # the product is out of range
+        assert np.isfinite(both).all()
         if name not in NOT_OF_SECOND_DEGREE:
             np.testing.assert_allclose(found / size, expected, atol=1e-5)
+            np.testing.assert_allclose(both / size, unweighted, atol=1e-5)
 
 
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")

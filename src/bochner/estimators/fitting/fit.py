@@ -59,7 +59,11 @@ from bochner.estimators.fitting.setup import (
     require_same_parameters,
 )
 from bochner.estimators.fitting.smoothed_losses import follows_residuals
-from bochner.estimators.inputs.ranges import in_single_precision, refuse_vanishing
+from bochner.estimators.inputs.ranges import (
+    in_single_precision,
+    refuse_vanishing,
+    with_weights_near_one,
+)
 from bochner.estimators.inputs.tables import Table
 from bochner.estimators.inputs.targets import TargetLearner, Targets, require_classes
 from bochner.estimators.inputs.validation import require_scaled_rows, require_square
@@ -131,7 +135,7 @@ class Fit:
             return replace(self, previous=None).run()  # other rows have other functions
         growing = GrowingFit(
             settings,
-            setup.coded(self.source),
+            setup.coded(with_weights_near_one(self.source, self.rows.total_weight)),
             prepared,
             _history_of(previous),
             began,

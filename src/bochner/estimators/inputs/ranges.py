@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bochner.data import Batch, DataSource, mapped
 from bochner.wording import AdvisedError
 
 # In single precision with room for a sum; 1 / LEAST is still a number.
 LEAST, LARGEST = 1e-37, 1e37
+FAR_FROM_ONE = 1024.0  # the mean weight
 LARGEST_SQUARED = 1e150  # in double precision, with room for a sum of squares
 
 
@@ -93,6 +96,36 @@ def weights_in_range(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     if 0 < (largest := weight.max(initial=0.0)) < LEAST:
         raise _weights_out_of_range(largest)
     return weight
+
+
+@dataclass(frozen=True)
+class WeightUnit:
+    """Divides the weights of a batch by a power of two, which changes no bit of a mean.
+
+    Weights and targets may both be large numbers of single precision; their product may not.
+    """
+
+    unit: float
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Return the batch with smaller or larger weights."""
+        return replace(batch, weight=batch.weights / self.unit)
+
+
+def with_weights_near_one(source: DataSource, total_weight: float | None) -> DataSource:
+    """Return rows whose mean weight is about 1, the same rows where it is not far from that.
+
+    >>> from bochner.data import ArraySource
+    >>> rows = ArraySource(np.eye(2), weight=[2.0**100, 2.0**102])
+    >>> with_weights_near_one(rows, 5 * 2.0**100).sample(2).weight.tolist()
+    [0.5, 2.0]
+    """
+    if total_weight is None:
+        return source
+    unit = 2.0 ** round(np.log2(total_weight / (source.n_rows or 1)))
+    if 1 / FAR_FROM_ONE <= unit <= FAR_FROM_ONE:
+        return source
+    return mapped(source, WeightUnit(unit))
 
 
 def _weights_out_of_range(largest: float) -> ValueError:
