@@ -436,17 +436,13 @@ def test_predict_proba_is_there_before_a_fit_where_it_is_there_afterwards():
         assert not hasattr(classifier(loss=loss), "predict_proba")
 
 
-UNFITTED = (
-    "loss='auto' is always squared or softmax, but predict_proba exists only once it is resolved"
-)
-
-
-@pytest.mark.xfail(strict=True, reason=UNFITTED)
 def test_predict_proba_is_there_before_a_fit_with_the_default_loss():
     assert hasattr(classifier(), "predict_proba")
+    assert hasattr(classifier(solver="dsg"), "predict_proba")
+    assert not hasattr(classifier(solver="smo"), "predict_proba")
+    assert hasattr(classifier(solver="unknown"), "predict_proba")  # refused by the fit
 
 
-@pytest.mark.xfail(strict=True, reason=UNFITTED)
 def test_probabilities_can_be_stacked():
     stack = StackingClassifier([("kernel", classifier())], stack_method="predict_proba")
     assert stack.fit(IRIS.data, IRIS.target).score(IRIS.data, IRIS.target) > 0.9

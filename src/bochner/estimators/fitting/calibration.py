@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from bochner.compute.random.counter_based import Random
 from bochner.data import Batch
+from bochner.estimators.automatic.settings import default_loss, is_auto
 from bochner.losses import Loss, Probabilistic, Quadratic
 from bochner.losses.classification import softmax
+from bochner.solvers import Solver
 
 Array = NDArray[np.float64]
 
@@ -197,6 +199,8 @@ def gives_probabilities(estimator: Any) -> bool:
     if "calibration_" in fitted and fitted["calibration_"].rows > 0:
         return True
     loss = fitted.get("loss_", estimator.loss)
+    if is_auto(loss):
+        loss = _expected_loss(estimator.solver)
     if isinstance(loss, str) and loss in Loss.registry:
         loss = Loss.resolve(loss)
     if isinstance(loss, Probabilistic):
@@ -205,3 +209,9 @@ def gives_probabilities(estimator: Any) -> bool:
         f"The loss {loss!r} has probabilities only after a fit with held-out rows, by which they "
         "are calibrated. Use loss='softmax', 'logistic' or 'squared', or early_stopping=True."
     )
+
+
+def _expected_loss(solver: Any) -> Any:
+    """Return the loss that "auto" becomes; the solvers of "auto" have losses with probabilities."""
+    known = isinstance(solver, Solver) or (isinstance(solver, str) and solver in Solver.registry)
+    return default_loss("auto", solver) if known else "squared"
