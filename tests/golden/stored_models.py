@@ -16,6 +16,7 @@ import numpy as np
 from safetensors import safe_open
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.datasets import dump_svmlight_file
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -479,11 +480,22 @@ def write_model_of_a_file(path):
     return known | replayed(path, known)
 
 
+def write_model_of_a_sparse_file(path):
+    """Write a model that was fitted to a file of svmlight rows, whose columns have numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.svm"
+        dump_svmlight_file(TRAIN["rows"], targets("rows", "numbers"), str(file), zero_based=False)
+        bochner.save(KernelRegressor(**BINS).fit(open_source(file)), path)
+    known = {"data": "rows", "target": "numbers", "on": None}
+    return known | replayed(path, known)
+
+
 def cases():
     """Return for each file a function that writes it and returns what is recorded of it."""
     MODELS.mkdir(exist_ok=True)
     found = {name: one.write for name, one in stored().items()}
     found |= {"two samples": write_test, "model of a file": write_model_of_a_file}
+    found |= {"model of a sparse file": write_model_of_a_sparse_file}
     return {name: (lambda w=write, n=name: w(path_of(n))) for name, write in found.items()}
 
 
