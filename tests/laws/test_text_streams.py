@@ -161,3 +161,16 @@ def test_formats_that_are_not_read_are_refused_by_their_names(tmp_path, name, wo
     with pytest.raises(UnreadableFile, match=f"{words}.* not read. Save it as CSV"):
         open_source(tmp_path / name)
     assert open_source(tmp_path / name, format="csv").n_rows == 1
+
+
+def test_an_archive_is_closed_with_its_member(tmp_path, monkeypatch):
+    path, members, open_member = tmp_path / "rows.zip", [], zipfile.ZipFile.open
+
+    def noted(*given):
+        members.append(open_member(*given))
+        return members[-1]
+
+    path.write_bytes(zipped(MANY.encode()))
+    monkeypatch.setattr(zipfile.ZipFile, "open", noted)
+    streams.TextStream(path, "rows").close()
+    assert [member.closed for member in members] == [True]

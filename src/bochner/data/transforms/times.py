@@ -203,7 +203,7 @@ def _day_of_year(days: NDArray[np.float64]) -> NDArray[np.float64]:
     known = np.isfinite(days)
     day = np.where(known, np.floor(days), 0.0).astype(np.int64).astype("M8[D]")
     year = day.astype("M8[Y]")
-    begin, end = year.astype("M8[D]"), (year + 1).astype("M8[D]")
+    begin, end = year.astype("M8[D]"), (year + np.timedelta64(1, "Y")).astype("M8[D]")
     return np.where(known, (day - begin) / (end - begin), np.nan)
 
 

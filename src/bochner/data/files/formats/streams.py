@@ -108,9 +108,11 @@ class TextStream:
         self._closed_with.append(archive)
         info = archive.getinfo(member_name(archive, self.name))
         try:
-            return archive.open(info)
+            member = archive.open(info)
         except (RuntimeError, NotImplementedError) as error:  # a password, or a rare compression
             raise UnreadableFile(f"{self.name} cannot be unpacked: {error}. Unpack it.") from error
+        self._closed_with.append(member)  # the archive keeps the file open for it
+        return member
 
     def _recoded(self, stream: Any, encoding: str | None) -> Any:
         head = read_bytes(stream, BEGINNING)
