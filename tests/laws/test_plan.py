@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 
 from bochner import KernelClassifier, KernelRegressor
@@ -346,3 +347,15 @@ def test_a_plan_says_whether_its_time_includes_a_search():
     plain, searching = (KernelRegressor("laplacian", scales=s).plan(X, y) for s in (None, "learn"))
     assert "the search included" in str(searching)
     assert "search" not in str(plain)
+
+
+def test_rows_that_are_mostly_equal_to_others_are_not_for_steps_by_rows():
+    rng = np.random.default_rng(0)
+    few, many = (rng.integers(levels, size=(3_100, 6)).astype(float) for levels in (2, 9))
+    y = rng.normal(size=3_100)
+    machine = KernelRegressor("gaussian", random_state=0)
+    assert machine.plan(many, y).solver == "eigenpro"
+    for rows in (few, sp.csr_array(few)):
+        plan = machine.plan(rows, y)
+        assert plan.solver == "nystroem"
+        assert "equal to others" in plan.why

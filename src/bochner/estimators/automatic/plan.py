@@ -50,6 +50,7 @@ ROWS_A_BIN, MOST_BINS = 6, 20_000  # of one grid
 ENDLESS = 4_096  # random functions that a fit draws one after the other
 SMALL_MODEL = 1_000_000  # bytes, not worth a word
 WORTH = 0.2  # of the loss: for a smaller gain some rows are enough as centres
+FEW_DISTINCT = 0.1  # of the rows of a sample
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,8 @@ class PlanInputs:
     the kernel would treat columns of text as numbers; `gain` returns the relative decrease of the
     loss with four times as many centres, on a sample; `seconds`: the time limit of an exact
     machine; `scaled`: column scales are learned; `stops_early`: rows are held out; `given`: the
-    user has given the kernel; `text`: the columns of text.
+    user has given the kernel; `text`: the columns of text; `distinct` returns the share of the rows
+    of a sample that are left without repetitions.
     """
 
     costs: Costs | None
@@ -182,6 +184,7 @@ class PlanInputs:
     stops_early: bool = False
     given: bool = False
     text: tuple[int, ...] = ()
+    distinct: Callable[[], float] = lambda: 1.0
 
     @property
     def rows(self) -> int | None:
@@ -396,6 +399,10 @@ def _on_centers(inputs: PlanInputs, costs: Costs) -> Plan:
             why = "the loss is not differentiable, which the dual problem allows"
             return Plan("centers", "smo", why, exact)
         why = "the loss is smoothed, and whole passes minimise such a loss better than single steps"
+        return Plan(Centers(min(CENTERS, costs.rows)), "nystroem", why, some)
+    if inputs.distinct() < FEW_DISTINCT:
+        # Steps on equal rows with different targets do not converge: the last one decides.
+        why = "most rows are equal to others, so few of them are all the functions that there are"
         return Plan(Centers(min(CENTERS, costs.rows)), "nystroem", why, some)
     if all_rows.seconds <= some.seconds:
         why = f"{costs.rows:,} rows are not too many for a kernel function at each of them"

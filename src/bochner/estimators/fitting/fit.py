@@ -10,10 +10,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from math import inf
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from bochner.callbacks import History
 from bochner.compute.interruption import abandonable, after, interruptible
@@ -222,6 +224,7 @@ class Fit:
             stops_early=self._ends_by_held_out_rows(),
             given=not is_auto(settings.kernel),
             text=text,
+            distinct=self._distinct_share,
         )
         if (left := self._seconds_left(tuned)) is not None:
             inputs = replace(inputs, seconds=min(inputs.seconds, left))
@@ -379,6 +382,14 @@ class Fit:
         if self.previous is not None:
             return bool(self.previous.plan.solver == "backfitting")
         return holds_out(self.source, self.settings.stops_early(Backfitting()))
+
+    def _distinct_share(self) -> float:
+        """Return the share of the rows of a sample that are left without repetitions."""
+        X = self.source.sample(PILOT_ROWS, PILOT_SEED).X
+        rows = sp.csr_array(X)
+        parts = pairwise(rows.indptr.tolist())
+        found = {(rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in parts}
+        return len(found) / int(X.shape[0])
 
     def gain_of_centers(self, tuned: TunedKernel | None = None) -> float:
         """Return by what share the loss on held-out rows falls from 500 to 2,000 centres.
