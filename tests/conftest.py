@@ -6,6 +6,7 @@ from functools import partialmethod
 
 import numpy as np
 import pytest
+from click.testing import Result
 from typer.testing import CliRunner
 
 
@@ -35,9 +36,10 @@ def two_classes(classes):
 
 @pytest.fixture(autouse=True, scope="session")
 def separate_errors():
-    """Let commands in tests keep their errors apart, as Click does from version 8.2 on."""
+    """Let commands keep their errors apart and their output whole, as Click does from 8.2 on."""
     if "mix_stderr" in inspect.signature(CliRunner).parameters:
         CliRunner.__init__ = partialmethod(CliRunner.__init__, mix_stderr=False)
+        Result.output = property(lambda result: result.stdout + result.stderr)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -129,7 +129,8 @@ double(3), triple(3)
 
 def said_by(folder, text):
     script = folder / "loop.py"
-    script.write_text(text)
+    if not script.exists():  # a loop of a newer file is compiled anew
+        script.write_text(text)
     return subprocess.run(
         [sys.executable, script], capture_output=True, text=True, check=True, timeout=120
     ).stderr

@@ -50,13 +50,17 @@ def reference(moments: pd.Series) -> np.ndarray:
     return np.column_stack(columns)
 
 
+def plain(moments: pd.Series) -> list[datetime.datetime]:
+    return [moment.to_pydatetime() for moment in moments]
+
+
 def forms(moments: pd.Series) -> dict[str, pd.DataFrame]:
     """Return frames with the same times, which are read as the same numbers."""
     texts = moments.dt.strftime("%Y-%m-%d %H:%M").tolist()
     return {
         "datetime64[ns]": pd.DataFrame({"when": moments.astype("M8[ns]")}),
         "datetime64[s]": pd.DataFrame({"when": moments.astype("M8[s]")}),
-        "datetime": pd.DataFrame({"when": pd.Series(moments.dt.to_pydatetime(), dtype=object)}),
+        "datetime": pd.DataFrame({"when": pd.Series(plain(moments), dtype=object)}),
         "text": pd.DataFrame({"when": texts}),
         "text with T": pd.DataFrame({"when": [f"{t.replace(' ', 'T')}:00.000" for t in texts]}),
         "pyarrow": pd.DataFrame({"when": moments.astype("timestamp[us][pyarrow]")}),
@@ -105,7 +109,7 @@ def test_all_forms_of_times_give_the_same_numbers(moments, several, tmp_path):
 
 def test_polars_times_are_those_of_pandas(moments):
     polars = pytest.importorskip("polars")
-    local = polars.Series(moments.dt.to_pydatetime().tolist())
+    local = polars.Series(plain(moments))
     frames = {
         "time": polars.DataFrame({"when": local}),
         "time in UTC": polars.DataFrame({"when": local.dt.replace_time_zone("UTC")}),

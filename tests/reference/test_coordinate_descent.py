@@ -5,8 +5,10 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 from sklearn.svm import LinearSVC
+from sklearn.utils.fixes import parse_version
 
 from bochner.compute.bins.segments import GridColumn
 from bochner.compute.pool import threads
@@ -20,6 +22,9 @@ from bochner.solvers.binning.coordinate_descent import CoordinateDescent, Penalt
 from bochner.stopping import Passes, RowLimit, Solved
 from bochner.training.loop import run
 
+# scikit-learn names the penalty by its share of absolute values from version 1.8 on.
+OLD = parse_version(sklearn.__version__) < parse_version("1.8")
+L1 = {"penalty": "l1"} if OLD else {"l1_ratio": 1}
 rng = np.random.default_rng(0)
 ROWS, GRIDS = 400, 8
 X = rng.random((ROWS, 3))
@@ -87,7 +92,7 @@ def test_a_share_of_both_is_the_elastic_net(share):
 def test_logistic_loss_is_liblinear():
     alpha = 1e-3
     reference = LogisticRegression(
-        C=1 / (ROWS * alpha), l1_ratio=1, solver="liblinear", fit_intercept=False, tol=1e-8
+        C=1 / (ROWS * alpha), **L1, solver="liblinear", fit_intercept=False, tol=1e-8
     )
     reference.fit(matrix(encoded(X, score)), signs)
     solution = fitted(Logistic(), alpha)
@@ -113,7 +118,7 @@ def test_squared_hinge_loss_is_liblinear():
 def test_softmax_loss_is_the_multinomial_regression():
     alpha = 3e-3
     reference = LogisticRegression(
-        C=1 / (ROWS * alpha), l1_ratio=1, solver="saga", fit_intercept=False, tol=1e-5,
+        C=1 / (ROWS * alpha), **L1, solver="saga", fit_intercept=False, tol=1e-5,
         max_iter=5000, random_state=0,
     )  # fmt: skip
     reference.fit(matrix(encoded(X, score)), classes)
