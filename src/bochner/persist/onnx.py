@@ -199,15 +199,16 @@ def _waves(graph: Graph, basis: WaveBasis, X: str, draws: NDArray[Any], count: i
         turns = basis.turns(np.eye(basis.n_columns, dtype=basis.dtype), 0, last) - shift
     frequencies = graph.constant(2 * pi * turns[:, draws])
     phases = graph.add("MatMul", _centred(graph, basis.centring, X), frequencies)
-    phases = graph.add("Add", phases, graph.constant(2 * pi * shift[:, draws]))
+    # cos(z) = sin(z + pi / 2): onnxruntime up to 1.28 has no cosine in double precision.
+    phases = graph.add("Add", phases, graph.constant(2 * pi * shift[:, draws] + pi / 2))
     if isinstance(basis, PhaseBasis):
-        waves = graph.add("Cos", phases)
+        waves = graph.add("Sin", phases)
     else:
         # Each frequency is used twice: sin(z) = cos(z - pi / 2).
         twice = graph.constant(np.repeat(np.arange(len(draws)), 2)[:count], np.int64)
         quarter = np.tile([0.0, -pi / 2], len(draws))[None, :count]
         phases = graph.add("Gather", phases, twice, options={"axis": 1})
-        waves = graph.add("Cos", graph.add("Add", phases, graph.constant(quarter)))
+        waves = graph.add("Sin", graph.add("Add", phases, graph.constant(quarter)))
     return graph.add("Mul", waves, graph.constant(_row(basis.amplitude, count)))
 
 
