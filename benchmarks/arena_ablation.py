@@ -1,8 +1,8 @@
 """What does each part of the defaults give? python benchmarks/arena_ablation.py --data DIR
 
 The machine without one of its parts, on the tables of DIR/arena with their given split: the
-geometric mean of its error over that of the defaults, and the least and largest such mean if any one
-table is left out. A part that only one table wants would show there.
+geometric mean of its error over that of the defaults, and the least and largest such mean if any
+one table is left out. A part that only one table wants would show there.
 """
 
 from __future__ import annotations
