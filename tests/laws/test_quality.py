@@ -126,3 +126,10 @@ def test_another_quality_is_refused(quality):
     X, y = rows(50)
     with pytest.raises(ValueError, match="quality must be"):
         KernelRegressor(quality=quality).fit(X, y)
+
+
+@pytest.mark.parametrize("count", [FEW, MANY])
+def test_a_plan_expects_more_time_for_a_higher_quality(count):
+    X, y = rows(count)
+    seconds = [KernelRegressor(quality=q).plan(X, y).search.seconds for q in (1, 2, 3, 4, 5)]
+    assert (np.diff(seconds) > 0).all()

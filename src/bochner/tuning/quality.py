@@ -41,6 +41,11 @@ class Quality:
     seconds: float = inf
 
     @property
+    def rounds(self) -> int:
+        """The largest number of rounds of a search, the last one included."""
+        return sum(stage.rounds for stage in self.stages) + 1
+
+    @property
     def grows(self) -> bool:
         """Whether grids are doubled while the held-out loss falls."""
         return self.seconds == inf

@@ -22,6 +22,7 @@ from bochner.features.binning.binning import most_entries
 from bochner.kernels import Kernel, Precomputed, ShiftInvariant, is_random, is_separable
 from bochner.losses import Quadratic, Smooth, SmoothedAbsolute
 from bochner.solvers import SMO, CoordinateDescent, Direct, EigenPro, Solver
+from bochner.tuning.quality import Quality
 from bochner.wording import AdvisedError, amount, rough_duration
 
 # Measured on cores with AVX2, to compare methods by orders of magnitude; `max_seconds` limits the
@@ -37,8 +38,9 @@ FEATURE = 1.5  # of a feature and a row in a doubly stochastic step
 TRIAL_ENTRY = 20.0  # of a row in a grid: bin number and backfitting
 DUAL_PASS = 512.0  # variables that move in a pass of sequential minimal optimisation
 DUAL_ROUNDS = 5  # times that each variable is in a working set
-LEAVE_ONE_OUT = ((500, 200), (1_000, 40))  # rows and trials of a search, for two kernels
-EIGENPRO_PASSES, NYSTROEM_PASSES, SGD_STEPS, SEARCH_ROUNDS = 10, 12, 100, 20
+TRIALS = 2.0  # of a kernel in an iteration of a search by leave-one-out errors
+EIGENPRO_PASSES, NYSTROEM_PASSES, SGD_STEPS = 10, 12, 100
+ROUND = 1.5  # rounds of a search with its comparisons, for each of its own
 
 MOST_SECONDS = 120.0  # of an exact machine, if there is an approximate one
 FEW_ROWS = 3_000
@@ -120,9 +122,9 @@ class Costs:
         work = entries * (GRID_ENTRY * self.outputs**0.5 + 0.5 * self.columns)
         return self._cost(work, int(4.5 * entries))
 
-    def search(self) -> Cost:
-        """Return the cost of a search for scales: rounds of two trials per column."""
-        trials = SEARCH_ROUNDS * 2 * min(self.columns, 128)
+    def search(self, rounds: int) -> Cost:
+        """Return the cost of so many rounds of searches: two trials per column."""
+        trials = ROUND * rounds * 2 * min(self.columns, 128)
         entries = 16.0 * min(self.rows, 20_000)
         return self._cost(trials * entries * TRIAL_ENTRY, int(40 * entries))
 
@@ -133,12 +135,14 @@ class Costs:
         work = cells * (3 * n**2 * value + MULTIPLY_DOUBLE * n**3 / 3)
         return self._cost(work, int(32 * n**2))
 
-    def search_few_rows(self) -> Cost:
+    def search_few_rows(self, quality: Quality) -> Cost:
         """Return the cost of a search by leave-one-out errors: factors and derivatives of each."""
-        work = 0.0
-        for rows, trials in LEAVE_ONE_OUT:
+        work, n = 0.0, 1.0
+        kernels = 2 if quality.compares_kernels else 1
+        for rows, iterations in quality.few_rows + quality.few_rows[:1] * quality.subsets:
             n = float(min(self.rows, rows))
-            work += trials * n**2 * (2 * MULTIPLY_DOUBLE * n + 2 * PROFILE + self.columns)
+            trial = n**2 * (2 * MULTIPLY_DOUBLE * n + 2 * PROFILE + self.columns)
+            work += TRIALS * kernels * iterations * trial
         return self._cost(work, int(64 * n**2))
 
     def doubly_stochastic(self) -> Cost:

@@ -125,14 +125,19 @@ class KernelTuning:
     def cost(self, costs: Costs | None) -> Cost | None:
         """Return the expected cost of the search, None if there is none or rows are unknown."""
         if costs is not None and self.tunes_few_rows:
-            return costs.search_few_rows()
+            return costs.search_few_rows(self.settings.effort)
         if costs is None or not (self.learns_scales or self._chooses_bandwidth):
             return None
-        given = self.settings.kernel
+        given, quality = self.settings.kernel, self.settings.effort
+        search = costs.search(quality.rounds)
         if _is_laplacian_without_bandwidth(given) or isinstance(given, Laplacian):
-            return costs.search()
+            return search
         kernels = costs.comparison(EXACT_FITS, ROWS)
-        return costs.search() + kernels if self.learns_scales else kernels
+        if not self.learns_scales:
+            return kernels
+        if is_auto(given):
+            return costs.search(quality.rounds * quality.searches) + kernels
+        return search + kernels
 
     @property
     def tunes_few_rows(self) -> bool:
