@@ -19,9 +19,9 @@ from bochner.cli.names import ESTIMATORS, Task
 from bochner.cli.screen import INTERRUPTED, Screen, in_command_words
 from bochner.cli.work.evaluation import evaluate_model
 from bochner.cli.work.reading import DataOptions, require_files
+from bochner.compute.interruption import interruptible
 from bochner.data import FileSource, Schema, Split
 from bochner.data.files.formats.chunk import quoted
-from bochner.training.interruption import interruptible
 from bochner.wording import amount, counted, did_you_mean, duration
 
 MOST_CLASSES = 50  # integer targets with more values mean regression
