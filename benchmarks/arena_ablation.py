@@ -47,7 +47,7 @@ def ratios(lines: Sequence[Line], figure: str, few: bool) -> list[list[Any]]:
     found = scores(chosen, methods, figure)
     logs = np.log(np.maximum(found.values, LEAST_ERROR))
     out = []
-    for name, column in zip(methods, (logs - logs[:, :1]).T, strict=True):
+    for name, column in zip(methods, (logs - logs[:, [methods.index(DEFAULTS)]]).T, strict=True):
         gaps = column[~np.isnan(column)]
         if name != DEFAULTS and len(gaps) > 1:
             without = (gaps.sum() - gaps) / (len(gaps) - 1)
@@ -69,7 +69,8 @@ def main() -> None:
     known = {(line.table, line.method) for line in read_lines(options.lines)}
     for name in (one for one in tables_in(options.data) if one not in SETS):
         task = next(iter(tasks_of(options.data, name, 0)))
-        for variant in options.variants:
+        for variant in dict.fromkeys([DEFAULTS, *options.variants]):
+            # The defaults are always fitted: the others are compared with them.
             if (name, variant) in known or (variant == "softmax loss" and not task.labels):
                 continue
             line = fit(task, variant)

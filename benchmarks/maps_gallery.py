@@ -38,6 +38,7 @@ FAMILIES = {
         "RationalQuadratic(1.0, shape=0.5)": "a mixture of Gaussians of many widths",
         "ExponentialPower(1.0, power=1.5)": "exp(-r^p), 0 < p ≤ 2",
         "Spectral(ring)": "the mean of cos(w'(a - b)) for frequencies that you draw",
+        "Anova(0.7, share=0.5)": "Π (1 - share + share exp(-|a - b|)); few columns interact",
     },
     "Inner products": {
         "Polynomial(degree=3, constant=1.0, scale=0.3)": "(scale a'b + constant)^degree",

@@ -110,15 +110,33 @@ def test_the_result_does_not_depend_on_threads_and_is_saved(quality, count, tmp_
 def test_a_mean_of_kernels_goes_on_with_more_rows():
     model = fitted(5)
     X, y = rows(200, seed=3)
+    assert isinstance(model.kernel_, Scaled)
     before = model.predict(X)
     model.partial_fit(X, y)
     assert (model.predict(X) != before).any()
 
 
-def test_quantiles_take_a_quality():
-    X, y = rows(FEW)
-    model = KernelQuantileRegressor(quality=1, random_state=0).fit(X, y)
-    assert model.predict(X).shape == (FEW, 3)
+def test_quantiles_of_many_rows_take_a_quality():
+    X, y = rows(MANY)
+    models = [KernelQuantileRegressor(quality=q, random_state=0).fit(X, y) for q in (1, 3)]
+    assert models[0].tuning_.trials < models[1].tuning_.trials
+
+
+def test_without_a_search_quality_does_not_matter():
+    given = {"kernel": Laplacian(1.0), "scales": None, "features": "binning", "early_stopping": False}
+    fast, usual = (len(fitted(level, 12_000, **given).expansion_.basis.grids) for level in (1, 3))
+    assert fast == usual
+
+
+@pytest.mark.parametrize("settings", [{"features": "nystroem"}, {"features": "centers"}])
+def test_centres_have_the_kernel_of_one_search(settings):
+    kernel = fitted(5, 1_000, scales="learn", **settings).kernel_
+    assert isinstance(kernel, ColumnScaled)
+    assert not isinstance(kernel.kernel, Anova)
+
+
+def test_a_number_of_numpy_is_a_quality():
+    assert fitted(np.int64(1), FEW).score(*rows(FEW)) > 0.5
 
 
 @pytest.mark.parametrize("quality", [0, 6, "best", None])

@@ -465,7 +465,7 @@ def test_streams_learn_scales_from_their_first_rows():
 def growing(**settings):
     effort = QUALITIES[settings.pop("quality", 3)]
     given = SimpleNamespace(**{"max_seconds": None, "tol": 0.02, "effort": effort} | settings)
-    return GrowingFit(given, None, None, History(), 0.0, None, None)
+    return GrowingFit(given, None, SimpleNamespace(tuned=True), History(), 0.0, None, None)
 
 
 def test_grids_are_not_added_where_there_is_no_time_for_them():

@@ -85,7 +85,7 @@ BAD_PARAMETERS = [
     ({"max_seconds": 0}, "max_seconds"),
     (
         {"kernel": "gauss"},
-        "kernel must be one of 'arc_cosine', .*bochner.kernels; got 'gauss'",
+        "kernel must be one of 'anova', 'arc_cosine', .*bochner.kernels; got 'gauss'",
     ),
     ({"kernel": 3}, "kernel must be one of .* got 3"),
     ({"kernel": Gaussian(-1.0)}, "bandwidth of Gaussian must be .*a finite positive number"),

@@ -102,7 +102,8 @@ def restore(kind: type[Any], state: dict[str, Any]) -> Any:
     """Return a record with the fields that a file holds, after checking them."""
     if issubclass(kind, BaseEstimator):
         state = {name: part for name, part in state.items() if name not in REMOVED_FIELDS}
-        state = parameters_added(kind) | state
+        added = parameters_added(kind)
+        state |= {name: added[name] for name in added.keys() - state.keys()}
     state = {present_field(kind, name): part for name, part in state.items()}
     if (wrong := type_error(kind, state)) is not None:
         raise ModelFileError(f"The file does not fit this library: {wrong}.")

@@ -33,7 +33,7 @@ RESAMPLES, RELEVANCE_ROWS, RELEVANT = 3, 300, 64
 IGNORED = 1e6  # times the largest scale, for columns that are constant
 LEAST_RIDGE = 1e-8
 NEARLY_ONE = 1 - 1e-12  # the factor of categories that hardly matter
-SUBSET_SHARE = 2 / 3  # of the rows, for a further search
+SUBSET_SHARE = 2 / 3  # of the rows, at most, for a further search
 NOTHING = -50.0  # the logarithm of a weight that is 0
 
 
@@ -44,6 +44,7 @@ class ScaledKernel:
     loo: LeaveOneOut
     point: ColumnWeights
     trials: int
+    rows: int = 0  # by which the weights were learned
 
     def matrix(self, rows: slice) -> Array:
         """Return the kernel matrix of some rows."""
@@ -167,7 +168,7 @@ class FewRowsSearch:
         count = 2 if self.quality.compares_kernels else 1
         each_tile(lambda start, _: found.update({start: self._scaled(1 + start)}), count, 1)
         commons, scaled = zip(*(found[k] for k in range(count)), strict=True)
-        rows = slice(0, self.quality.few_rows[-1][0])
+        rows = slice(0, min(one.parts[0].rows for one in scaled))
         common = min(one.loo[rows].error(one.point) for one in commons)
         share, noise, error = self._mixed(scaled, rows)
         best = (scaled[1] if share == 1 else scaled[0]).parts[0]
@@ -202,15 +203,23 @@ class FewRowsSearch:
         point, count = few.minimize(start.point, COMMON_ITERATIONS, self.end, common=True)
         common = replace(start, point=point, trials=trials + count)
         if len(self.sample) < FEWEST_FOR_SCALES or not 1 < len(point.groups) <= MOST_GROUPS:
-            return common, MeanKernel((common,))
+            most = stages[0 if self._is_late else -1][0]
+            return common, MeanKernel((replace(common, rows=most),))
         scaled = common
         for rows, iterations in stages:
             point, count = start.loo[:rows].minimize(scaled.point, iterations, self.end)
-            scaled = replace(scaled, point=point, trials=scaled.trials + count)
-            if rows >= len(self.sample):
+            scaled = replace(scaled, point=point, trials=scaled.trials + count, rows=rows)
+            if rows >= len(self.sample) or self._is_late:
                 break
-        others = (self._on_subset(common, number) for number in range(self.quality.subsets))
-        return common, MeanKernel((scaled, *others))
+        parts = [scaled]
+        for number in range(self.quality.subsets):
+            if not self._is_late:
+                parts.append(self._on_subset(common, number))
+        return common, MeanKernel(tuple(parts))
+
+    @property
+    def _is_late(self) -> bool:
+        return time.perf_counter() > self.end
 
     def _on_subset(self, start: ScaledKernel, number: int) -> ScaledKernel:
         """Return the kernel with scales learned on a random part of the rows."""
@@ -263,7 +272,7 @@ class FewRowsSearch:
             rows = Random(self.seed, RESAMPLE, k).permutation(len(loo))[:RELEVANCE_ROWS]
             some = loo[rows]
             error = some.error(point)
-            for number in heaviest if 0 < error < np.inf and time.perf_counter() < self.end else ():
+            for number in heaviest if 0 < error < np.inf and not self._is_late else ():
                 without = point.groups.copy()
                 without[number] = NOTHING
                 rise = some.error(replace(point, groups=without)) / error - 1.0

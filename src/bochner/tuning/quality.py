@@ -23,7 +23,8 @@ class Quality:
     few_rows : tuple of pairs of int
         Rows and iterations of a search by leave-one-out errors.
     subsets : int
-        The number of further searches of this kind, each on two thirds of the rows.
+        The number of further searches of this kind, each on a random part of the rows: two thirds,
+        at most as many as in the first stage.
     seconds : float
         The expected time of the training on bins that bounds the number of grids. If it is finite,
         the grids are not doubled later.
@@ -52,8 +53,19 @@ class Quality:
 
 
 QUALITIES = {
-    1: Quality((Stage(2_000, 16, 2.0, 2),), 1, False, ((300, 15),), seconds=0.5),
-    2: Quality((Stage(4_000, 16, 2.0, 4), Stage(8_000, 24, 1.0, 1)), 1, True, ((500, 20),), 0, 2.0),
+    1: Quality(
+        stages=(Stage(2_000, 16, 2.0, 2),),
+        searches=1,
+        compares_kernels=False,
+        few_rows=((300, 15),),
+        seconds=0.5,
+    ),
+    2: Quality(
+        stages=(Stage(4_000, 16, 2.0, 4), Stage(8_000, 24, 1.0, 1)),
+        searches=1,
+        few_rows=((500, 20),),
+        seconds=2.0,
+    ),
     3: Quality(),
     4: Quality(searches=4, few_rows=((500, 40), (1_000, 30)), subsets=2),
     5: Quality(searches=8, few_rows=((1_000, 40), (2_000, 20)), subsets=4),

@@ -78,8 +78,10 @@ class Tuned:
     than a standard error; otherwise the scales are those of the common bandwidth. `relevance` is
     the relative increase of the error without a column, `relevance_deviation` its standard
     deviation over resamples. `ridge` is alpha times the number of rows. `warping` has the monotone
-    maps of columns with heavy tails; the scales apply to their values. Where a time limit has ended
-    the search, errors are those of the last trials, and relevances are 0.
+    maps of columns with heavy tails; the scales apply to their values. Of several searches,
+    `scales`, `ridge` and errors are those of the first one, relevances the mean, `trials` and
+    `seconds` the sum. Where a time limit has ended the search, errors are those of the last
+    trials, and relevances are 0.
     """
 
     scales: NDArray[np.float64]
@@ -133,7 +135,7 @@ def mean_kernel(results: Sequence[Tuned]) -> Kernel:
     return (1 / len(results)) * reduce(add, others, first) if others else first
 
 
-def mean_relevance(results: Sequence[Tuned]) -> Tuned:
+def combined(results: Sequence[Tuned]) -> Tuned:
     """Return the first result with the mean relevances, and with the trials and time of all."""
     return replace(
         results[0],

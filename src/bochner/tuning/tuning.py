@@ -47,10 +47,10 @@ class Tuning(Component, family="tuning", name="search"):
     grids : int
         The number of grids in the last rounds.
     seconds : float
-        No round begins after this time, nor after a fifth of the estimator's `max_seconds`; the
-        final comparison, the ridge and the relevance follow, and are left out after 35% of
-        `max_seconds`. Only if the search reaches this limit does the result depend on the speed of
-        the computer and the number of threads.
+        No round of a search begins after this time, nor after a fifth of the estimator's
+        `max_seconds`; the final comparison, the ridge and the relevance follow, and are
+        left out after 35% of `max_seconds`. Only if the search reaches this limit does the
+        result depend on the speed of the computer and the number of threads.
     held_out : "auto", "random", "blocks" or array-like of n_rows groups
         How a quarter of the rows is held out: at random, in blocks of consecutive rows (for time
         series), or in groups. "auto": in blocks if consecutive rows are much nearer to each other
@@ -129,6 +129,10 @@ class Tuning(Component, family="tuning", name="search"):
             )
         return groups[index]
 
+    def count(self, quality: Quality) -> int:
+        """Return the number of searches."""
+        return quality.searches if isinstance(self.searches, str) else self.searches
+
     def search(
         self,
         sample: Sample,
@@ -161,12 +165,12 @@ class Tuning(Component, family="tuning", name="search"):
 
         The first search has chosen which columns are logarithms or ranks.
         """
-        sample, results = sample.warped(first.warping), [first]
-        count = quality.searches if isinstance(self.searches, str) else self.searches
-        for number in range(1, count):
+        results, numbers = [first], range(1, self.count(quality))
+        sample = sample.warped(first.warping) if numbers else sample
+        for number in numbers:
             with abandonable(after(end)) as attempt:
                 seed_here = int(Random(seed, SEARCHES, number).integers(1)[0] >> 1)
-                found = replace(self, warp=False).search(sample, seed_here, None, quality)
+                found = self.search(sample, seed_here, None, quality)
             if attempt.abandoned:
                 break
             results.append(replace(found, warping=first.warping))

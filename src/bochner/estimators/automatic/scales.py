@@ -33,7 +33,7 @@ from bochner.tuning.exact import ROWS, require_shift_invariant, search_kernel
 from bochner.tuning.few_rows import FEWEST_ROWS as FEWEST_TO_TUNE
 from bochner.tuning.few_rows import FewRowsSearch
 from bochner.tuning.gradients import choose_kernel, tune_kernel
-from bochner.tuning.search import mean_kernel, mean_relevance
+from bochner.tuning.search import combined, mean_kernel
 from bochner.tuning.tuning import deadline
 from bochner.validation import seed_of
 
@@ -135,9 +135,24 @@ class KernelTuning:
         kernels = costs.comparison(EXACT_FITS, ROWS)
         if not self.learns_scales:
             return kernels
-        if is_auto(given):
-            return costs.search(quality.rounds * quality.searches) + kernels
-        return search + kernels
+        search = costs.search(quality.rounds * self._searches.count(quality))
+        return search + kernels if not is_auto(given) or self._compares_kernels else search
+
+    @property
+    def _searches(self) -> Tuning:
+        """The search; for a given kernel, or on centres, a single one of one Laplacian kernel."""
+        tuning: Tuning = Tuning.resolve(self.settings.tuning)
+        rows = self.source.n_rows
+        many = is_auto(self.settings.features) and (rows is None or rows > FEW_ROWS)
+        on_bins = self._only_bins or (many and is_auto(self.settings.solver))
+        if is_auto(self.settings.kernel) and on_bins:
+            return tuning
+        return replace(tuning, share=1.0, searches=1)
+
+    @property
+    def _compares_kernels(self) -> bool:
+        """Whether a kernel "auto" may be another than that of the search."""
+        return self.settings.effort.compares_kernels and not self._only_bins
 
     @property
     def tunes_few_rows(self) -> bool:
@@ -202,24 +217,21 @@ class KernelTuning:
 
     def _tune_scales(self) -> TunedKernel:
         """Search for scales on a sample; choose kernel and ridge for them."""
-        began, settings = time.perf_counter(), self.settings
-        tuning: Tuning = Tuning.resolve(settings.tuning)
+        began, settings, tuning = time.perf_counter(), self.settings, self._searches
         if not is_auto(settings.kernel):
             require_shift_invariant(self._given_kernel())
         seed = seed_of(settings.random_state)
         with single_blas():
             sample = self._sample(tuning, seed)
-            if not is_auto(settings.kernel):
-                tuning = replace(tuning, share=1.0)
             tuned = tuning.search(sample, seed, settings.max_seconds, settings.effort)
             end = deadline(began, settings.max_seconds)
             late = time.perf_counter() > end
             found = self._without_comparison(tuned)
             with abandonable(after(deadline(began, settings.max_seconds, SHARE_OF_KERNELS))):
                 found = self._with_kernel(sample.warped(tuned.warping), tuned, seed, late)
-            if is_auto(settings.kernel) and found.kernel == tuned.kernel and not late:
+            if found.kernel == tuned.kernel and time.perf_counter() <= end:
                 results = tuning.search_again(sample, tuned, seed, end, settings.effort)
-                found = replace(found, tuned=mean_relevance(results), kernel=mean_kernel(results))
+                found = replace(found, tuned=combined(results), kernel=mean_kernel(results))
         return replace(found, seconds=time.perf_counter() - began)
 
     def _tune_bandwidth(self) -> TunedKernel | None:
@@ -287,9 +299,8 @@ class KernelTuning:
         given = given if isinstance(given, str) else self._given_kernel()
         tuning: Tuning = Tuning.resolve(self.settings.tuning)
         laplacian = TunedKernel(tuned, tuned.kernel, tuned.ridge)
-        if _is_laplacian_without_bandwidth(given) or (is_auto(given) and (late or self._only_bins)):
-            return laplacian
-        if is_auto(given) and not self.settings.effort.compares_kernels:
+        of_search = is_auto(given) and (late or not self._compares_kernels)
+        if of_search or _is_laplacian_without_bandwidth(given):
             return laplacian
         if is_auto(given):
             # Scales that do not help the Laplacian are not refined for another kernel.

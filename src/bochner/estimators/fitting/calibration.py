@@ -157,7 +157,7 @@ def _newton(scores: Array, targets: Array, weight: Array) -> Array:
     for _ in range(MOST_STEPS):
         gradient, hessian = _derivatives(factors, scores, targets, weight)
         step = -np.linalg.solve(hessian, gradient)
-        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), LONGEST_STEP))
+        step *= LONGEST_STEP / max(float(np.abs(step).max()), LONGEST_STEP)
         bound = _loss(factors, scores, targets, weight)
         while (fall := -float(gradient @ step)) > NEGLIGIBLE:
             if _loss(factors + step, scores, targets, weight) <= bound - SUFFICIENT * fall:

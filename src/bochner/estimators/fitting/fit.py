@@ -277,7 +277,7 @@ class Fit:
             self.announce(plan)
         setup = self._set_up(plan, tuned)
         if previous is None and not self.is_chunk and self.source.n_rows is not None:
-            left, most = self._seconds_left(tuned), self.settings.effort.seconds
+            left, most = self._seconds_left(tuned), self.settings.effort.seconds if tuned else inf
             left = left if left is not None and left < most else most
             setup = setup.with_initial_size(self.source.n_rows, None if left == inf else left)
         solver: Solver[Any] = Solver.resolve(plan.solver)

@@ -206,7 +206,7 @@ class GrowingFit:
         training, seconds = solution.training, solution.progress.seconds
         if data.held_out is None or not solution.reason.converged:
             return None
-        if not self.settings.effort.grows:
+        if self.prepared.tuned is not None and not self.settings.effort.grows:
             return None
         if training.last_pass is not None:  # that came after all growth
             return None

@@ -238,8 +238,8 @@ def checked_weights(
 
 def refuse_other_notation(y: Any) -> None:
     """Refuse targets of text that are numbers in another notation, such as $1,234."""
-    cells = np.asarray(y) if np.ndim(y) > 0 else np.empty(0)
-    if cells.dtype.kind not in "OU":
+    cells = np.asarray(y)
+    if cells.ndim == 0 or cells.dtype.kind not in "OU":
         return
     others = other_numbers([cell for cell in cells.flat if isinstance(cell, str)])
     if others:

@@ -198,7 +198,7 @@ class KernelMachine(CallbackSupportMixin, ColumnImportances):  # type: ignore[mi
         require_callables("callbacks", self.callbacks)
         require_scales(self.scales)
         Tuning.resolve(self.tuning).check()
-        require_one_of("quality", self.quality, tuple(QUALITIES))
+        require_count("quality", self.quality, 1, max(QUALITIES))
         scaled_kernel(self._value_of("kernel"), self.scales).check()
         if not is_auto(loss := self._loss()):
             Loss.resolve(loss).check()
