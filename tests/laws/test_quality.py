@@ -1,5 +1,6 @@
 """What `quality` promises: more searches for more time, one machine all the same."""
 
+import time
 from itertools import product
 
 import numpy as np
@@ -10,6 +11,8 @@ from bochner.data import ArraySource
 from bochner.features import Binning
 from bochner.kernels import Anova, ColumnScaled, Laplacian, Scaled
 from bochner.tuning import Sample, Tuning
+from bochner.tuning.few_rows import FewRowsSearch
+from bochner.tuning.quality import QUALITIES
 from bochner.tuning.search import mean_kernel
 
 MANY, FEW = 3_200, 240
@@ -123,7 +126,12 @@ def test_quantiles_of_many_rows_take_a_quality():
 
 
 def test_without_a_search_quality_does_not_matter():
-    given = {"kernel": Laplacian(1.0), "scales": None, "features": "binning", "early_stopping": False}
+    given = {
+        "kernel": Laplacian(1.0),
+        "scales": None,
+        "features": "binning",
+        "early_stopping": False,
+    }
     fast, usual = (len(fitted(level, 12_000, **given).expansion_.basis.grids) for level in (1, 3))
     assert fast == usual
 
@@ -151,3 +159,12 @@ def test_a_plan_expects_more_time_for_a_higher_quality(count):
     X, y = rows(count)
     seconds = [KernelRegressor(quality=q).plan(X, y).search.seconds for q in (1, 2, 3, 4, 5)]
     assert (np.diff(seconds) > 0).all()
+
+
+def test_a_search_without_time_does_not_go_on_at_any_quality():
+    X, y = rows(600)
+    sample = Sample.of(X, y[:, None])
+    late = FewRowsSearch(sample, 0, time.perf_counter(), quality=QUALITIES[5]).run()
+    free = FewRowsSearch(sample, 0, np.inf, quality=QUALITIES[5]).run()
+    assert late.tuned.trials < 80 < free.tuned.trials
+    assert np.isfinite(late.kernel(X)).all()
