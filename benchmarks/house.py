@@ -66,6 +66,7 @@ HANDED_DOWN: dict[str, str] = {
 }
 # Why a target is missed, by the name of the count.
 MISSED: dict[str, str] = {
+    "files": "two ideas have come since it was met: the ANOVA kernel and the levels of quality",
     "lines": "features that came after the target was set: text and time columns, streams of "
     "compressed files, quantiles that cover what they promise, searches with few rows",
     "default classifier: files in estimators/": "a fit also checks ranges, warns of suspicious "
