@@ -65,7 +65,9 @@ def test_the_kernel_is_the_mean_of_those_of_the_searches():
     assert len(results) == 2
     assert (results[0].scales != results[1].scales).any()
     expected = (results[0].kernel(X[:9]) + results[1].kernel(X[:9])) / 2
-    np.testing.assert_allclose(mean_kernel(results)(X[:9]), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        mean_kernel([one.kernel for one in results])(X[:9]), expected, rtol=1e-6
+    )
     np.testing.assert_array_equal(alone.scales, results[0].scales)
 
 

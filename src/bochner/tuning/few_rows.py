@@ -17,7 +17,7 @@ from bochner.kernels import ColumnScaled, Delta, Gaussian, Kernel, Laplacian
 from bochner.tuning.leave_one_out import NOISE_BOUNDS, ColumnWeights, LeaveOneOut, SplitColumns
 from bochner.tuning.quality import QUALITIES, Quality
 from bochner.tuning.sample import Sample
-from bochner.tuning.search import Tuned
+from bochner.tuning.search import Tuned, mean_kernel
 
 Array = NDArray[np.float64]
 
@@ -108,8 +108,7 @@ class MeanKernel:
 
     def kernel(self, n_columns: int) -> Kernel:
         """Return the kernel of rows with all their columns."""
-        kernels = [part.kernel(n_columns) for part in self.parts]
-        return kernels[0] if len(kernels) == 1 else (1 / len(kernels)) * reduce(add, kernels)
+        return mean_kernel([part.kernel(n_columns) for part in self.parts])
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,10 +129,9 @@ def steps(
     return [{int(j): (powers[j] + way, int(places[j])) for j in group} for group, way in ways]
 
 
-def mean_kernel(results: Sequence[Tuned]) -> Kernel:
-    """Return the mean of the kernels of some searches."""
-    first, *others = (result.kernel for result in results)
-    return (1 / len(results)) * reduce(add, others, first) if others else first
+def mean_kernel(kernels: Sequence[Kernel]) -> Kernel:
+    """Return the mean of some kernels."""
+    return kernels[0] if len(kernels) == 1 else (1 / len(kernels)) * reduce(add, kernels)
 
 
 def combined(results: Sequence[Tuned]) -> Tuned:

@@ -66,7 +66,8 @@ class Tuning(Component, family="tuning", name="search"):
         1 is the Laplacian kernel, as for classes, which gain nothing.
     searches : int or "auto"
         The number of searches, each on other draws of rows and grids. The kernel is the mean of
-        theirs. "auto": by the estimator's `quality`.
+        theirs. "auto": by the estimator's `quality`. For a given kernel, and on centres, there is
+        one.
     linear_map : bool
         Whether a smooth kernel may use a full linear map of the columns, the square root of the
         average gradient outer product, where its error is lower than with scales. For up to 500

@@ -231,7 +231,8 @@ class KernelTuning:
                 found = self._with_kernel(sample.warped(tuned.warping), tuned, seed, late)
             if found.kernel == tuned.kernel and time.perf_counter() <= end:
                 results = tuning.search_again(sample, tuned, seed, end, settings.effort)
-                found = replace(found, tuned=combined(results), kernel=mean_kernel(results))
+                kernel = mean_kernel([one.kernel for one in results])
+                found = replace(found, tuned=combined(results), kernel=kernel)
         return replace(found, seconds=time.perf_counter() - began)
 
     def _tune_bandwidth(self) -> TunedKernel | None:
