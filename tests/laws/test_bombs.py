@@ -17,6 +17,7 @@ import pytest
 from bochner.data import open_source
 from bochner.data.files.formats import blocks, chunk, streams
 from bochner.data.files.formats.chunk import UnreadableFile
+from bochner.data.files.formats.notation import is_other_number
 
 MB = 1 << 20
 LONG = 40 * MB  # bytes of a bomb, much more than the memory that reading it may take
@@ -139,3 +140,10 @@ def test_names_of_millions_of_sparse_columns_take_no_memory(tmp_path):
     assert source.n_columns == columns
     assert source.schema.names[-1] == str(columns - 1)
     assert peak - before < 20 * columns  # bytes
+
+
+def test_long_runs_of_blanks_are_told_from_numbers_at_once():
+    """Backtracking over every division of the blanks would take hours."""
+    assert not is_other_number(" " * 20_000 + "x")
+    assert not is_other_number("1" + " " * 20_000 + "x")
+    assert is_other_number(" \t$ 1,234 % ")

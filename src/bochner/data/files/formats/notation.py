@@ -8,7 +8,7 @@ from collections.abc import Sequence
 TOLERATED = 0.1  # fraction of the texts of a column that may be no numbers
 
 CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY)"
-SPACE = "[ \t\u00a0\u202f]*"
+SPACE = "[ \t\u00a0\u202f]*+"  # possessive: runs of blanks are not tried in every division
 # 1234.5; 1,5 and 1.234,5 and 1,234.5; thousands by blanks, apostrophes and underscores.
 POINT = r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+"
 COMMAS = r"[0-9][0-9.]*(?:,[0-9]+)+(?:\.[0-9]*)?"
